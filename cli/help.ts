@@ -18,7 +18,8 @@ const GROUPS: readonly (readonly [title: string, commands: string])[] = [
   ["Spaces", "spaces, space, create-space, delete-space"],
   ["Platform", "login, target, domains, buildpacks, stacks, curl"],
   ["Policy", "policy list, policy show, policy explain, policy test"],
-  ["", "policy delete"],
+  ["Operators", "policy delete, clusters add, clusters start, clusters stop"],
+  ["", "clusters cordon, clusters uncordon, segments place"],
   ["This machine", "local start, local stop, local status, doctor, completion, help"],
 ];
 const TITLE_WIDTH = 14;
@@ -29,7 +30,6 @@ export function topHelp(): string {
 
   cup local start     start a Cloud Foundry on this machine
   cup push shop       build and start the app of this folder
-  cup logs shop       follow its log
 
 ${GROUPS.map(([title, commands]) => `${title.padEnd(TITLE_WIDTH)}${commands}`).join("\n")}
 

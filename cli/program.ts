@@ -2,6 +2,7 @@
 import { Command } from "commander";
 import { cupolaVersion } from "../platform/version.ts";
 import { addAppVerbs, addApps, addEnvironment, addEvents } from "./commands/apps.ts";
+import { addClusters, addSegments } from "./commands/clusters.ts";
 import { addDoctor, addLocal } from "./commands/local.ts";
 import { addOrgs, addPlatform, addSpaces } from "./commands/orgs.ts";
 import { addPolicy } from "./commands/policy.ts";
@@ -41,6 +42,8 @@ export function buildProgram(): Command {
   addSpaces(program);
   addPlatform(program);
   addPolicy(program);
+  addClusters(program);
+  addSegments(program);
   addShell(program);
   addHelp(program);
   program.helpInformation = topHelp;

@@ -4,6 +4,8 @@ import type { Controller } from "../kube/controller/controller.ts";
 import { appController, appGUIDController } from "./app/app.ts";
 import { auditLogController } from "./audit-log/audit-log.ts";
 import { buildController } from "./build/build.ts";
+import { clusterController } from "./cluster/cluster.ts";
+import type { ObserveClusters } from "./cluster/plan.ts";
 import { claimController } from "./claim/claim.ts";
 import { domainController } from "./domain/domain.ts";
 import { dropletController } from "./droplet/droplet.ts";
@@ -15,6 +17,7 @@ import { quotaController } from "./org-quota/enforce.ts";
 import { orgQuotaController } from "./org-quota/org-quota.ts";
 import { packageController } from "./package/package.ts";
 import { policyTemplateController } from "./policy-template/policy-template.ts";
+import { placementControllers } from "./placement-decision/placement-decision.ts";
 import { processController } from "./process/process.ts";
 import { rolloutController } from "./rollout/rollout.ts";
 import { routeController, routeGUIDController } from "./route/route.ts";
@@ -44,10 +47,14 @@ export interface ControllersOptions {
   hasContent: HasContent;
   /** Undefined where there is no registry: droplets that are files then run where they are unpacked. */
   makeDropletImage?: MakeDropletImage | undefined;
+  /** Undefined where there are no other clusters. */
+  clusters?: ObserveClusters | undefined;
 }
 
 /** Controllers of the operation `policies`. Those of constraints follow from the templates at run time. */
 export const policyControllers: readonly Controller[] = [policyTemplateController];
+
+const NO_OTHER_CLUSTERS: ObserveClusters = { observe: () => undefined, onChange: () => () => undefined };
 
 export function createControllers(options: ControllersOptions): Controller[] {
   const brokerPace = createBrokerPace();
@@ -82,5 +89,7 @@ export function createControllers(options: ControllersOptions): Controller[] {
     userProvidedBindingController(),
     auditLogController,
     taskController(options),
+    clusterController(options.clusters ?? NO_OTHER_CLUSTERS),
+    ...placementControllers(),
   ];
 }

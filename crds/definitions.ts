@@ -4,6 +4,7 @@ import { AuditLog } from "./audit-log/audit-log.ts";
 import { BackendClass } from "./backend-class/backend-class.ts";
 import { Build } from "./build/build.ts";
 import { Buildpack } from "./buildpack/buildpack.ts";
+import { Cluster } from "./cluster/cluster.ts";
 import { Claim } from "./claim/claim.ts";
 import { Domain } from "./domain/domain.ts";
 import { Droplet } from "./droplet/droplet.ts";
@@ -16,6 +17,7 @@ import type { KindDefinition } from "./kind.ts";
 import { Org } from "./org/org.ts";
 import { OrgQuota } from "./org-quota/org-quota.ts";
 import { Package } from "./package/package.ts";
+import { PlacementDecision } from "./placement-decision/placement-decision.ts";
 import { PolicyTemplate } from "./policy-template/policy-template.ts";
 import { Process } from "./process/process.ts";
 import { Revision } from "./revision/revision.ts";
@@ -75,6 +77,8 @@ const KINDS: readonly ResourceDefinition[] = [
   RouteBinding,
   BackendClass,
   PolicyTemplate,
+  Cluster,
+  PlacementDecision,
 ];
 
 export const DEFINITIONS: readonly KindDefinition[] = KINDS;

@@ -28,6 +28,7 @@ import type { Ports } from "./ports.ts";
 import { createDoOnce, type DoOnce } from "./do-once.ts";
 import { cupolaVersion } from "../platform/version.ts";
 import { refuseNewerHome } from "./version.ts";
+import { startHereClusters } from "./here-clusters.ts";
 import { clearRunning, makeHome, readState, writeRunning, writeState, type Home } from "./home.ts";
 import { bundledBuildpacks } from "../backends/builders/host/bundled-buildpacks.ts";
 import {
@@ -95,6 +96,8 @@ async function start(options: LocalOptions, disposables: AsyncDisposableStack): 
   const platform = await startPlatform(platformOptions(options, { ...access, token: tokens.platform }));
   disposables.defer(() => platform.stop({ instances: "end" }));
   await seedOnce(doOnce, admin);
+  const clusters = await startHereClusters({ home, admin, log: options.log });
+  disposables.defer(() => clusters.stop());
   const users = [
     { name: "admin", token: tokens.admin },
     { name: DEVELOPER, token: tokens.developer },
@@ -102,8 +105,7 @@ async function start(options: LocalOptions, disposables: AsyncDisposableStack): 
   writeFileSync(home.kubeconfig, kubeconfigText({ ...access, users }), { mode: 0o600 });
   const ports = { port: portOf(platform.url), kubePort: portOf(server.url) };
   const id = remember(home, ports);
-  const { items } = await admin.list(LRP);
-  const displaced = findDisplacedApps(items, join(home.data, "droplets"));
+  const displaced = findDisplacedApps((await admin.list(LRP)).items, join(home.data, "droplets"));
   await writeRunning(home, {
     url: platform.url,
     kubeUrl: server.url,

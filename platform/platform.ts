@@ -39,6 +39,7 @@ import { keepInstallationKeys } from "./operations/installation-keys.ts";
 import { toOperationPermissions } from "./operations/permissions.ts";
 import { waitUntilReady } from "./startup.ts";
 import { startLogsOperation } from "./telemetry/start-logs.ts";
+import { startClusters } from "./operations/clusters.ts";
 import { watchInstalledObjects } from "./operations/installed-objects.ts";
 import { startBackends, startControllers, startSingletons } from "./operations/start-controllers.ts";
 
@@ -159,11 +160,12 @@ function connect(
 
 /** Starts all operations of this process, and sets their request handlers in `handlers`. */
 async function startOperations(
-  context: PlatformContext,
+  joined: PlatformContext,
   peerServers: PeerServers | undefined,
   handlers: RequestHandlers,
 ): Promise<Pick<RunningPlatform, "idle" | "leads"> & { elections: readonly RunningLeaderWork[] }> {
-  const { operations } = context.options;
+  const { operations } = joined.options;
+  const context = operations.includes("controllers") ? { ...joined, clusters: startClusters(joined) } : joined;
   handlers.backends = await startBackends(context, peerServers);
   if (operations.includes("logs")) await startLogsOperation(context, peerServers);
   if (operations.includes("webhook")) await startWebhookOperation(context);

@@ -33,7 +33,7 @@ async function gaugesOf(
 ): Promise<GaugeEnvelope[]> {
   const running = (lrp.status?.instances ?? []).filter(({ state }) => state === "Running" || state === "Starting");
   if (running.length === 0) return [];
-  const usage = await measureInstances(cache, services, lrp);
+  const usage = await measureInstances(cache, services, { lrp, appGUID: lrp.spec.app.guid });
   return running.flatMap((instance) => {
     const measured = usage.get(instance.index);
     return (measured && toGauge(lrp, instance, measured)) ?? [];

@@ -3,6 +3,8 @@ import { App } from "../../crds/app/app.ts";
 import type { HealthCheck } from "../../crds/health-check.ts";
 import { deriveGUID } from "../../crds/guid.ts";
 import { LRP, type LrpInstance } from "../../crds/lrp/lrp.ts";
+import { findMergedLRP, type RunningInstance, type RunningLRP } from "../../crds/placement-decision/merged-lrps.ts";
+import { PlacementDecision } from "../../crds/placement-decision/placement-decision.ts";
 import { Process } from "../../crds/process/process.ts";
 import { defaultInstances, effectiveHealthCheck, effectiveReadinessCheck } from "../../crds/process/defaults.ts";
 import { Revision } from "../../crds/revision/revision.ts";
@@ -120,14 +122,17 @@ export function commandView(session: Session, process: Process): CommandView {
 
 const STATES = { Starting: "STARTING", Running: "RUNNING", Crashed: "CRASHED", Down: "DOWN" } as const;
 
-/** The LRP that runs a process now. */
-export function lrpOf(cache: ClusterCache, process: Process): LRP | undefined {
+/** The LRP that runs a process now, on all its clusters. */
+export function lrpOf(cache: ClusterCache, process: Process): RunningLRP | undefined {
+  const namespace = process.metadata.namespace ?? "";
   const name = process.status?.lrp;
-  return name ? cache.store(LRP).find({ namespace: process.metadata.namespace ?? "", name }) : undefined;
+  if (!name) return undefined;
+  const decision = cache.store(PlacementDecision).find({ namespace, name: process.metadata.name });
+  return decision ? findMergedLRP(decision, name) : cache.store(LRP).find({ namespace, name });
 }
 
 /** The LRP of the app's current revision; undefined while a restart is pending, so that a waiting client does not mistake the old version for the new one. */
-function answering(cache: ClusterCache, app: App, lrp: LRP | undefined): LRP | undefined {
+function answering(cache: ClusterCache, app: App, lrp: RunningLRP | undefined): RunningLRP | undefined {
   if (app.spec.restart !== undefined && app.spec.restart !== app.status?.observedRestart) return undefined;
   const revision =
     app.status?.revision &&
@@ -162,7 +167,7 @@ function findCurrentProblem({ metadata, status }: App): { reason: string; messag
 export function instancesOf(
   cache: ClusterCache,
   process: Process,
-): (Pick<LrpInstance, "index"> & Partial<LrpInstance> & { cfState: string })[] {
+): (Pick<LrpInstance, "index"> & Partial<RunningInstance> & { cfState: string })[] {
   const app = appOf(cache, process);
   const own = lrpOf(cache, process);
   const lrp =
@@ -176,7 +181,7 @@ export function instancesOf(
 }
 
 /** An instance that no runner reports: STARTING until the runner first reports instances. */
-function presentUnreported(app: App | undefined, lrp: LRP | undefined): { cfState: string; details?: string } {
+function presentUnreported(app: App | undefined, lrp: RunningLRP | undefined): { cfState: string; details?: string } {
   if (app?.spec.state !== "Started" || lrp?.status?.instances !== undefined) return { cfState: "DOWN" };
   const details = startProblemOf(app);
   if (details === undefined) return { cfState: "STARTING" };

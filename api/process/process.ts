@@ -4,6 +4,7 @@ import { Process } from "../../crds/process/process.ts";
 import { restartInstancePatch } from "../../crds/cf-command-patches.ts";
 import { creationSortKey, newGUID } from "../../crds/guid.ts";
 import { LRP } from "../../crds/lrp/lrp.ts";
+import { PlacementDecision } from "../../crds/placement-decision/placement-decision.ts";
 import { Space } from "../../crds/space/space.ts";
 import { Revision } from "../../crds/revision/revision.ts";
 import { Rollout } from "../../crds/rollout/rollout.ts";
@@ -253,7 +254,7 @@ async function holdWhileStarting(session: Session, find: () => Process, polls: S
   const changes = [process, appOf(cache, process)].map((object) => (object ? Date.parse(updatedAt(object)) : 0));
   const uid = process.metadata.uid ?? "";
   if (polls.isWait(uid, Math.max(...changes), Date.now()))
-    await session.holdWhile([App, Process, LRP, Revision, Rollout], () => isStarting(cache, find()));
+    await session.holdWhile([App, Process, LRP, PlacementDecision, Revision, Rollout], () => isStarting(cache, find()));
   if (isStarting(cache, find())) polls.answered(uid, Date.now());
 }
 

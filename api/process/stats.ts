@@ -2,6 +2,8 @@
 import { isStillStarting } from "../../crds/lrp/instance-problem.ts";
 import type { Process } from "../../crds/process/process.ts";
 import { parseQuantity } from "../../kube/api/quantity.ts";
+import { App } from "../../crds/app/app.ts";
+import { appOf } from "../cf/app/owner-app.ts";
 import type { ClusterCache } from "../cache/cluster-cache.ts";
 import { segmentNameOf } from "../cf/org/isolation-segments.ts";
 import { toTime } from "../../kube/api/times.ts";
@@ -21,9 +23,14 @@ export async function presentStats(
   const instances = instancesOf(cache, process);
   if (instances.length === 0) return [];
   const lrp = lrpOf(cache, process);
-  const measured = lrp ? await measureInstances(cache, services, lrp, warn) : new Map<number, InstanceUsage>();
+  const app = appOf(cache, process);
+  const measured =
+    lrp && app
+      ? await measureInstances(cache, services, { lrp, appGUID: cache.guid(App, app) }, warn)
+      : new Map<number, InstanceUsage>();
   const segment = segmentNameOf(cache, process.metadata.namespace) ?? null;
   const cores = parseQuantity(lrp?.spec.cpu ?? "");
+  const isSettled = instances.every(({ cfState }) => cfState !== "STARTING");
   return instances.map((instance) => {
     const since = instance.since ? Date.parse(instance.since) : now.getTime();
     return {
@@ -33,7 +40,7 @@ export async function presentStats(
       routable: instance.ready ?? false,
       uptime: Math.max(0, Math.floor((now.getTime() - since) / 1000)),
       isolation_segment: segment,
-      details: presentDetails(instance.details),
+      details: presentDetails(instance.details) ?? presentCluster(instance, isSettled),
       // As in CF, a DOWN instance has no further fields.
       ...(instance.cfState !== "DOWN" && {
         ...placement(lrp?.spec ?? process.spec, instance),
@@ -46,6 +53,11 @@ export async function presentStats(
 /** `cf push` prints any details as "Error starting instances", so a start that is only slow has none. */
 function presentDetails(details: string | undefined): string | null {
   return details === undefined || isStillStarting(details) ? null : details;
+}
+
+/** Once a process has several clusters. Not during a start, when `cf push` prints it as an error. */
+function presentCluster({ cluster }: { cluster?: string }, isSettled: boolean): string | null {
+  return cluster !== undefined && isSettled ? `on ${cluster}` : null;
 }
 
 function isUp({ cfState }: { cfState: string }): boolean {

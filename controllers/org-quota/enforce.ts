@@ -5,6 +5,8 @@ import { LRP } from "../../crds/lrp/lrp.ts";
 import { Org } from "../../crds/org/org.ts";
 import { addTask, limitsProcesses, NO_USAGE, type AppUsage, type Demand } from "../../crds/org-quota/rules.ts";
 import { OrgQuota } from "../../crds/org-quota/org-quota.ts";
+import { findMergedLRP } from "../../crds/placement-decision/merged-lrps.ts";
+import { PlacementDecision } from "../../crds/placement-decision/placement-decision.ts";
 import { Process } from "../../crds/process/process.ts";
 import { Revision } from "../../crds/revision/revision.ts";
 import { Rollout } from "../../crds/rollout/rollout.ts";
@@ -33,7 +35,7 @@ export function quotaController(): Controller {
     for: Org,
     writesStatus: false,
     writesObject: false,
-    reads: [Namespace, Revision, LRP],
+    reads: [Namespace, Revision, LRP, PlacementDecision],
     watches: [
       watch(Process, (process, read) => mapToOrg(process.metadata.namespace, read)),
       watch(App, (app, read) => mapToOrg(app.metadata.namespace, read)),
@@ -142,8 +144,10 @@ function toApplicant(process: Process, historyOf: (app: string) => AppHistory, r
   };
 }
 
-function findRunning({ metadata: { namespace }, status }: Process, read: Reader): Demand | undefined {
-  const lrp = status?.lrp === undefined ? undefined : read.find(LRP, { namespace, name: status.lrp });
+function findRunning({ metadata: { namespace, name }, status }: Process, read: Reader): Demand | undefined {
+  if (status?.lrp === undefined) return undefined;
+  const decision = read.find(PlacementDecision, { namespace, name });
+  const lrp = decision ? findMergedLRP(decision, status.lrp) : read.find(LRP, { namespace, name: status.lrp });
   if (!lrp || lrp.spec.instances === 0) return undefined;
   const { instances, memoryMB, logRateLimitBytesPerSecond } = lrp.spec;
   return { instances, memoryMB, logRateLimitBytesPerSecond };

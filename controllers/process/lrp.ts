@@ -3,7 +3,8 @@ import { vcapApplication } from "../../crds/app/vcap.ts";
 import type { Droplet } from "../../crds/droplet/droplet.ts";
 import { toRunnable } from "../../crds/droplet/rules.ts";
 import type { EnvVar } from "../../crds/schema-fields.ts";
-import { deriveGUID } from "../../crds/guid.ts";
+import type { BackendClass } from "../../crds/backend-class/backend-class.ts";
+import { deriveGUID, guidOf } from "../../crds/guid.ts";
 import { ANNOTATIONS, LABELS } from "../../crds/labels.ts";
 import { LRP } from "../../crds/lrp/lrp.ts";
 import { generatedName } from "../../crds/object-names.ts";
@@ -42,19 +43,30 @@ export interface LRPInput {
   groupEnv: readonly EnvVar[];
   /** Status of the runner's class. */
   capabilities: RunnerCapabilities;
+  place?: LRPPlace;
+}
+
+/** Where an LRP is made. */
+export interface LRPPlace {
+  /** On another cluster: hub and GUID of the process, which a restored backup keeps. Names there derive from these and the Revision's GUID, not from uids. */
+  owner?: string;
+  /** The runner's class there; that of the platform's own cluster when left out. */
+  findRunner?: (className: string) => BackendClass | undefined;
 }
 
 /** The name of a process's LRP at a revision. */
-export function lrpName(process: Process, revision: Revision): string {
-  return generatedName(
-    `${process.spec.appRef.name}-${process.spec.type}`,
-    `${process.metadata.uid}/${revision.metadata.uid}`,
-  );
+export function lrpName(process: Process, revision: Revision, { owner }: LRPPlace = {}): string {
+  return generatedName(`${process.spec.appRef.name}-${process.spec.type}`, toIds(process, revision, owner).join("/"));
 }
 
-export function planLRP(input: LRPInput, instances: number): Draft {
-  const { process, tenancy, revision, snapshot, droplet, app } = input;
-  const version = deriveGUID("lrp", process.metadata.uid ?? "", revision.metadata.uid ?? "");
+function toIds(process: Process, revision: Revision, owner: string | undefined): [string, string] {
+  if (owner !== undefined) return [owner, guidOf(revision)];
+  return [process.metadata.uid ?? "", revision.metadata.uid ?? ""];
+}
+
+export function planLRP(input: LRPInput, { instances, indexes }: Pick<LRP["spec"], "instances" | "indexes">): Draft {
+  const { process, tenancy, revision, snapshot, droplet, app, place = {} } = input;
+  const version = deriveGUID("lrp", ...toIds(process, revision, place.owner));
   const { labels, annotations } = tenancyLabels(tenancy);
   const { type, runner } = snapshot;
   const { rendering = "1", finalizer } = input.capabilities;
@@ -62,7 +74,7 @@ export function planLRP(input: LRPInput, instances: number): Draft {
     apiVersion: apiVersionOf(LRP),
     kind: LRP.kind,
     metadata: {
-      name: lrpName(process, revision),
+      name: lrpName(process, revision, place),
       namespace: process.metadata.namespace,
       labels: { ...labels, ...planLabels(input, version) },
       annotations: { ...annotations, [ANNOTATIONS.appName]: app.name },
@@ -84,6 +96,7 @@ export function planLRP(input: LRPInput, instances: number): Draft {
       ...(revision.spec.serviceFiles && { serviceFiles: revision.spec.serviceFiles }),
       ...(revision.spec.volumes && { volumes: revision.spec.volumes }),
       instances,
+      ...(indexes && { indexes }),
       ...(process.spec.restartInstances && { restartInstances: process.spec.restartInstances }),
     },
   };
@@ -110,7 +123,7 @@ function sizesOf({ snapshot, revision }: LRPInput): Partial<LRP["spec"]> {
 /** Updates an existing LRP: only instances and restarts come from the process. An update of the platform therefore changes no running LRP. */
 export function planLRPUpdate(
   lrp: LRP,
-  change: { instances: number; restartInstances?: Readonly<Record<string, string>> },
+  change: Pick<LRP["spec"], "instances" | "indexes" | "restartInstances">,
 ): Draft {
   const { name, namespace, labels, annotations } = lrp.metadata;
   const { restartInstances: _before, ...spec } = lrp.spec;
@@ -121,6 +134,7 @@ export function planLRPUpdate(
     spec: {
       ...spec,
       instances: change.instances,
+      ...(change.indexes && { indexes: change.indexes }),
       ...(change.restartInstances && { restartInstances: change.restartInstances }),
     },
   };

@@ -47,11 +47,11 @@ function inputAt(version: number): LRPInput {
 }
 
 describe("the LRP", () => {
-  const lrp = planLRP(inputAt(1), 2) as unknown as LRP;
+  const lrp = planLRP(inputAt(1), { instances: 2 }) as unknown as LRP;
 
   test("carries its class's finalizer and renderer version from the start", () => {
     const capabilities = { rendering: "2", finalizer: "runner.example.com/instances" };
-    const { metadata, spec } = planLRP({ ...inputAt(1), capabilities }, 2) as unknown as LRP;
+    const { metadata, spec } = planLRP({ ...inputAt(1), capabilities }, { instances: 2 }) as unknown as LRP;
     expect([metadata.finalizers, spec.rendering]).toEqual([["runner.example.com/instances"], "2"]);
     expect(lrp.metadata.finalizers).toBeUndefined();
   });
@@ -119,15 +119,15 @@ describe("versions", () => {
   const first = inputAt(1);
   const second = inputAt(2);
   const name = lrpName(process, second.revision);
-  const old = (running: number): LRP => anLRP(planLRP(first, 2), { runningInstances: running });
+  const old = (running: number): LRP => anLRP(planLRP(first, { instances: 2 }), { runningInstances: running });
   const current = (running: number, more: object = {}): LRP =>
-    anLRP(planLRP(second, 2), { runningInstances: running, ...more });
+    anLRP(planLRP(second, { instances: 2 }), { runningInstances: running, ...more });
   const plan = (existing: LRP[]): { names: (string | undefined)[]; ready: unknown; status: unknown } => {
     const result = planLRPs(process, {
       name,
       revision: "shop-2",
       existing,
-      makeLRP: (instances) => planLRP(second, instances),
+      makeLRP: (instances) => planLRP(second, { instances }),
     });
     return {
       names: (result.children ?? []).map((child) => child.metadata.name),
@@ -177,7 +177,12 @@ describe("versions", () => {
 
   test("an LRP that is being created adds nothing to the status", () =>
     expect(
-      planLRPs(process, { name, revision: "shop-2", existing: [], makeLRP: (instances) => planLRP(second, instances) }),
+      planLRPs(process, {
+        name,
+        revision: "shop-2",
+        existing: [],
+        makeLRP: (instances) => planLRP(second, { instances }),
+      }),
     ).toEqual({
       children: [expect.anything()],
       keepStatus: true,
@@ -189,7 +194,7 @@ describe("versions", () => {
       name,
       revision: "shop-2",
       existing: [],
-      makeLRP: (instances) => planLRP(second, instances),
+      makeLRP: (instances) => planLRP(second, { instances }),
     }).children?.[0];
     const kept = planLRPs(process, {
       name,

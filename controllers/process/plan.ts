@@ -1,5 +1,6 @@
 // Which LRP a process has, and its status. Pure.
 import type { LRP, LrpInstance } from "../../crds/lrp/lrp.ts";
+import type { RunningLRP } from "../../crds/placement-decision/merged-lrps.ts";
 import { defaultInstances } from "../../crds/process/defaults.ts";
 import type { Process } from "../../crds/process/process.ts";
 import { ownState } from "../../crds/rollout/rules.ts";
@@ -64,20 +65,24 @@ export function planLRPs(process: Process, versions: LRPVersions): ReconcileResu
 }
 
 /** Instances of a new LRP: those that are desired and allowed; none of a size that is not. */
-function startableInstances(process: Process, quota: ProcessQuota | undefined): number {
+export function startableInstances(process: Process, quota: ProcessQuota | undefined): number {
   const desired = desiredInstances(process);
   if (!quota) return desired;
   return quota.size ? Math.min(desired, grantedInstances(quota.grant, quota.size)) : 0;
 }
 
 /** Instances of an LRP that runs. One that is older than the limit goes on, but gets no larger. */
-function allowedInstances(process: Process, current: LRP, quota: ProcessQuota | undefined): number {
+export function allowedInstances(
+  process: Process,
+  current: Pick<RunningLRP, "spec">,
+  quota: ProcessQuota | undefined,
+): number {
   const desired = desiredInstances(process);
   return quota ? Math.min(desired, quota.grant?.instances ?? current.spec.instances) : desired;
 }
 
 /** A process that a quota does not let start. The grant enqueues it again. */
-function planHeld(quota: ProcessQuota | undefined, revision: string): ReconcileResult {
+export function planHeld(quota: ProcessQuota | undefined, revision: string): ReconcileResult {
   const { problem } = quota?.grant ?? {};
   return {
     children: [],
@@ -141,7 +146,11 @@ function planStopping(previous: readonly LRP[], revision: string): ReconcileResu
   };
 }
 
-function toProcessReady(current: LRP, running: number, desired: number): ReconcileResult["ready"] {
+export function toProcessReady(
+  current: Pick<RunningLRP, "status">,
+  running: number,
+  desired: number,
+): ReconcileResult["ready"] {
   if (running >= desired)
     return { status: "True", reason: "Running", message: `${running} of ${desired} instances run` };
   return (
@@ -154,7 +163,7 @@ function toProcessReady(current: LRP, running: number, desired: number): Reconci
 }
 
 /** The problem that an instance, or else the runner, reports. */
-function findInstanceProblem(status: LRP["status"], running: number, desired: number): ReconcileResult["ready"] {
+function findInstanceProblem(status: RunningLRP["status"], running: number, desired: number): ReconcileResult["ready"] {
   const instances = status?.instances ?? [];
   const failed = instances.find((instance) => instance.state === "Crashed" || instance.state === "Down");
   if (failed)
@@ -175,7 +184,7 @@ function findInstanceProblem(status: LRP["status"], running: number, desired: nu
     : undefined;
 }
 
-function describeStart(status: LRP["status"], running: number, desired: number): string {
+function describeStart(status: RunningLRP["status"], running: number, desired: number): string {
   const waiting = status?.instances?.find(({ state, details }) => state === "Starting" && details !== undefined);
   return waiting ? describeFailure(waiting, running, desired) : `${running} of ${desired} instances run`;
 }

@@ -1,13 +1,13 @@
 // Maintains a Process's one LRP, at the app's current Revision. The LRP of an earlier start is deleted first; only a Rollout keeps it.
 import { App } from "../../crds/app/app.ts";
 import { BackendClass } from "../../crds/backend-class/backend-class.ts";
+import { Cluster } from "../../crds/cluster/cluster.ts";
 import { Domain } from "../../crds/domain/domain.ts";
 import { Droplet } from "../../crds/droplet/droplet.ts";
 import { EnvironmentGroup } from "../../crds/environment-group/environment-group.ts";
-import { groupVariables } from "../../crds/environment-group/group-variables.ts";
-import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
-import { displayNameOf } from "../../crds/object-names.ts";
+import { IsolationSegment } from "../../crds/isolation-segment/isolation-segment.ts";
 import { LRP } from "../../crds/lrp/lrp.ts";
+import { PlacementDecision } from "../../crds/placement-decision/placement-decision.ts";
 import { Process } from "../../crds/process/process.ts";
 import { Revision } from "../../crds/revision/revision.ts";
 import { rolloutProcessGUID } from "../../crds/rollout/rules.ts";
@@ -16,13 +16,13 @@ import { Route } from "../../crds/route/route.ts";
 import { LABELS } from "../../crds/labels.ts";
 import {
   defineController,
-  NotReady,
   watch,
   type Controller,
+  type FinalizeResult,
   type ReconcileContext,
   type ReconcileResult,
 } from "../../kube/controller/controller.ts";
-import type { Draft } from "../../kube/client/client.ts";
+import { Namespace, Secret } from "../../kube/api/builtin.ts";
 import type { Reader } from "../../kube/cache/reader.ts";
 import {
   OWNING_APP_INDEX,
@@ -44,10 +44,16 @@ import {
   type AppHistory,
   type RolloutVersions,
 } from "../shared/rollouts.ts";
-import { listRouteURLs } from "../shared/route-urls.ts";
 import { hasProcessLimits, QUOTA_KINDS } from "../shared/quotas.ts";
-import { getTenancy, TENANCY_KINDS } from "../shared/tenancy.ts";
-import { lrpName, planLRP } from "./lrp.ts";
+import { TENANCY_KINDS } from "../shared/tenancy.ts";
+import { planClusterNamespace } from "../shared/cluster-namespace.ts";
+import { findPlacement } from "../shared/placement.ts";
+import { resolveProcessGUID } from "../shared/process-guid.ts";
+import { CLUSTERS_FINALIZER, planEnd } from "./end-on-clusters.ts";
+import { lrpName } from "./lrp.ts";
+import { makeLRP, type LRPContext } from "./make-lrp.ts";
+import { reconcilePlaced } from "./placed.ts";
+import { withSecrets } from "./cluster-secrets.ts";
 import {
   desiredInstances,
   planHeldRollout,
@@ -68,51 +74,78 @@ export function processController({ apiURL }: ProcessOptions): Controller {
     name: "process",
     for: Process,
     owns: [LRP],
-    reads: [...TENANCY_KINDS, ...QUOTA_KINDS, BackendClass, Domain, Droplet, EnvironmentGroup, Route],
+    reads: [
+      ...TENANCY_KINDS,
+      ...QUOTA_KINDS,
+      BackendClass,
+      Cluster,
+      Domain,
+      Droplet,
+      EnvironmentGroup,
+      IsolationSegment,
+      Route,
+    ],
+    remote: {
+      owns: [LRP, Namespace],
+      reads: [BackendClass],
+      creates: [Secret],
+      mapCluster: (_cluster, read) => read.list(PlacementDecision).map(({ metadata }) => metadata),
+    },
+    finalizer: CLUSTERS_FINALIZER,
+    dropsFinalizer: true,
+    needsFinalizer: (process, { read }) => findDecision(process, read) !== undefined,
     indexes: { [GUID_INDEX]: indexByGUID, [OWNING_APP_INDEX]: indexByApp },
     watches: [
       watch(App, mapAppToOwned),
+      // A decision has the name of its Process.
+      watch(PlacementDecision, ({ metadata }) => [metadata]),
       watch(Revision, (revision) => ({ [OWNING_APP_INDEX]: indexByApp(revision)[0] ?? "" })),
       watch(Rollout, (rollout) => ({ [OWNING_APP_INDEX]: indexByApp(rollout)[0] ?? "" })),
     ],
 
-    async reconcile(process, context) {
-      const { read } = context;
-      const app = getApp(read, process);
-      const appGUID = resolveGUID(App, app, context).guid;
-      const { guid, labels } = resolveProcessGUID(process, appGUID, context);
-      const history = readHistory(app, read);
-      const adopted = findAdoptedSpec(process, history);
-      return {
-        ...reconcileLRPs(process, app, { guid, appGUID, apiURL, read, history }),
-        ...toAppOwnership(app, appGUID, labels),
-        ...(adopted && { spec: adopted }),
-      };
-    },
+    reconcile: (process, context) => reconcileProcess(process, apiURL, context),
+    finalize: finalizeProcess,
   });
 }
 
-/** The web process presents its app's GUID and has no label. Any other process must not have an app's GUID, so App shares the check. */
-function resolveProcessGUID(
-  process: Process,
-  appGUID: string,
-  context: ReconcileContext,
-): { guid: string; labels: Record<string, string> } {
-  return process.spec.type === "web" ? { guid: appGUID, labels: {} } : resolveGUID(Process, process, context, [App]);
+/** A decision has the name of its Process. */
+function findDecision({ metadata: { namespace, name } }: Process, read: Reader): PlacementDecision | undefined {
+  return read.find(PlacementDecision, { namespace, name });
 }
 
-interface LRPContext {
-  guid: string;
-  appGUID: string;
-  apiURL: string;
-  read: Reader;
-  history: AppHistory;
+async function reconcileProcess(process: Process, apiURL: string, context: ReconcileContext): Promise<ReconcileResult> {
+  const { read, clusters } = context;
+  const app = getApp(read, process);
+  const appGUID = resolveGUID(App, app, context).guid;
+  const { guid, labels } = resolveProcessGUID(process, appGUID, context);
+  const history = readHistory(app, read);
+  const adopted = findAdoptedSpec(process, history);
+  const planned = reconcileLRPs(process, app, { guid, appGUID, apiURL, read, history, clusters });
+  return {
+    ...(await withSecrets(planned, context)),
+    ...toAppOwnership(app, appGUID, labels),
+    ...(adopted && { spec: adopted }),
+  };
+}
+
+function finalizeProcess(process: Process, context: ReconcileContext): FinalizeResult {
+  const { metadata, spec } = process;
+  const app = context.read.find(App, { namespace: metadata.namespace, name: spec.appRef.name });
+  const appGUID = app ? resolveGUID(App, app, context).guid : (metadata.labels?.[LABELS.app] ?? "");
+  return planEnd(process, resolveProcessGUID(process, appGUID, context).guid, context);
 }
 
 function reconcileLRPs(process: Process, app: App, context: LRPContext): ReconcileResult {
+  const { read } = context;
+  const decision = findDecision(process, read);
+  if (decision) return reconcileOnClusters(process, app, { ...context, decision });
   if (app.spec.state === "Stopped") return planStopped(process);
-  const { read, history } = context;
   if (app.status?.revision === undefined) return planWithoutRevision(app);
+  return reconcileHere(process, app, context);
+}
+
+function reconcileHere(process: Process, app: App, context: LRPContext): ReconcileResult {
+  const { read, history } = context;
   const existing = listOwnedLRPs(process, read);
   const versions = process.spec.type === "web" ? findRolloutVersions(app, history, existing) : undefined;
   if (versions) return reconcileRollout(process, app, { ...context, versions, existing });
@@ -121,12 +154,13 @@ function reconcileLRPs(process: Process, app: App, context: LRPContext): Reconci
   // Usually the cache only lags behind; the app controller creates a missing Revision again.
   if (!revision) return { keepStatus: true };
   readRolloutsOf(existing, revision, context);
+  if (existing.length === 0 && findPlacement(read, process.metadata.namespace)) return PLACING;
   return planLRPs(process, {
     quota: findQuota(process, revision, context.read),
     name: lrpName(process, revision),
     revision: revision.metadata.name,
     existing,
-    makeLRP: (instances) => makeLRP(process, app, { ...context, revision, instances }),
+    makeLRP: (instances) => makeLRP(process, app, { ...context, revision, share: { instances } }),
   });
 }
 
@@ -149,7 +183,45 @@ function reconcileRollout(
         ...context,
         ...(!isFormer(revision) && { guid: rolloutProcessGUID(rollout) }),
         revision,
-        instances,
+        share: { instances },
+      }),
+  });
+}
+
+/** The decision enqueues its Process. */
+const PLACING: ReconcileResult = {
+  ready: { status: "False", reason: "Placing", message: "the clusters on which it runs are being chosen" },
+};
+
+function reconcileOnClusters(
+  process: Process,
+  app: App,
+  context: LRPContext & { decision: PlacementDecision },
+): ReconcileResult {
+  const { read, history, decision, guid, clusters } = context;
+  if (app.spec.state !== "Stopped" && app.status?.revision === undefined) return planWithoutRevision(app);
+  const rollout = findOpenRollout(history.rollouts);
+  const local = listOwnedLRPs(process, read);
+  const running = findRunningRevision(app, history);
+  const remote = clusters.names().flatMap((name) => clusters.find(name)?.listOwned(LRP, guid) ?? []);
+  if (running) readRolloutsOf([...local, ...remote], running, context);
+  return reconcilePlaced({
+    process,
+    app,
+    decision,
+    history,
+    guid,
+    clusters,
+    local,
+    findQuota: (revision) => findQuota(process, revision, read),
+    planNamespace: () => planClusterNamespace(read, process.metadata.namespace ?? "", clusters.markers),
+    makeLRP: (revision, share, place) =>
+      makeLRP(process, app, {
+        ...context,
+        ...(rollout && revision.spec.rollout === rollout.metadata.name && { guid: rolloutProcessGUID(rollout) }),
+        revision,
+        share,
+        place,
       }),
   });
 }
@@ -201,46 +273,4 @@ function listOwnedLRPs(process: Process, read: Reader): LRP[] {
     namespace: process.metadata.namespace,
     labels: { [LABELS.ownerUid]: process.metadata.uid ?? "" },
   });
-}
-
-/** @throws NotReady while an input of the LRP is missing */
-function makeLRP(
-  process: Process,
-  app: App,
-  { guid, appGUID, apiURL, read, revision, instances }: LRPContext & { revision: Revision; instances: number },
-): Draft {
-  const { namespace } = process.metadata;
-  const snapshot = revision.spec.processes.find((candidate) => candidate.type === process.spec.type);
-  if (!snapshot)
-    throw new NotReady(
-      "NotInRevision",
-      `revision ${revision.spec.version} has no process ${process.spec.type}; it starts with the app's next restart`,
-      { isFailure: true },
-    );
-  const droplet = read.find(Droplet, { namespace, name: revision.spec.dropletRef.name });
-  if (!droplet)
-    throw new NotReady(
-      "DropletMissing",
-      `droplet ${revision.spec.dropletRef.name} of revision ${revision.spec.version} does not exist; push the app, or restart it with another droplet`,
-      { isFailure: true },
-    );
-  const tenancy = getTenancy(read, namespace ?? "");
-  const capabilities = read.find(BackendClass, { name: snapshot.runner })?.status?.capabilities ?? {};
-  const named = { guid: appGUID, name: displayNameOf(app), object: app.metadata.name };
-  return planLRP(
-    {
-      process,
-      processGUID: guid,
-      app: named,
-      tenancy,
-      revision,
-      snapshot,
-      droplet,
-      apiURL,
-      uris: listRouteURLs(read, { namespace, name: app.metadata.name, processType: process.spec.type }, tenancy),
-      groupEnv: groupVariables(read.find(EnvironmentGroup, { namespace: SYSTEM_NAMESPACE, name: "running" })),
-      capabilities,
-    },
-    instances,
-  );
 }

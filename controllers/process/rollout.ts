@@ -12,7 +12,7 @@ import { desiredInstances } from "./plan.ts";
 
 export interface RolloutLRPs {
   versions: RolloutVersions;
-  step: RolloutStep;
+  step: RolloutStep<LRP>;
   /** Existing LRPs of this process, including those under deletion. */
   existing: readonly LRP[];
   /** Builds the draft of the target's LRP. */
@@ -63,7 +63,7 @@ function planTarget({
   return growing ? [planLRPUpdate(growing, { instances: step.next, restartInstances })] : [makeLRP(target, step.next)];
 }
 
-function toReady(rollout: Rollout, routable: number, wanted: number): ReconcileResult["ready"] {
+export function toReady(rollout: Rollout, routable: number, wanted: number): ReconcileResult["ready"] {
   const message = `${routable} of ${wanted} instances run; rollout ${rollout.metadata.name} is under way`;
   return routable >= wanted
     ? { status: "True", reason: "Running", message }

@@ -1,7 +1,7 @@
 // The status of a Rollout: how far it is, and when it is over. Pure.
 import { cutDetails } from "../../crds/details.ts";
 import type { App } from "../../crds/app/app.ts";
-import type { LRP } from "../../crds/lrp/lrp.ts";
+import type { RunningLRP } from "../../crds/placement-decision/merged-lrps.ts";
 import { defaultInstances } from "../../crds/process/defaults.ts";
 import type { Process } from "../../crds/process/process.ts";
 import type { Revision } from "../../crds/revision/revision.ts";
@@ -33,7 +33,7 @@ export interface RolloutInput {
   rollout: Rollout;
   app: App;
   processes: readonly Process[];
-  lrps: readonly LRP[];
+  lrps: readonly RunningLRP[];
   history: AppHistory;
 }
 
@@ -132,14 +132,14 @@ function findRevisionName({ rollout, app, history }: RolloutInput): string | und
 }
 
 /** When the newest of the instances that take requests became ready. */
-function findLastHealthy(lrp: LRP | undefined): string | undefined {
+function findLastHealthy(lrp: RunningLRP | undefined): string | undefined {
   const times = (lrp?.status?.instances ?? []).flatMap(({ state, ready, since }) =>
     state === "Running" && ready && since !== undefined ? [since] : [],
   );
   return times.toSorted((a, b) => Date.parse(b) - Date.parse(a))[0];
 }
 
-function findProblem(lrp: LRP | undefined): string | undefined {
+function findProblem(lrp: RunningLRP | undefined): string | undefined {
   const failed = lrp?.status?.instances?.find(({ state }) => state === "Crashed" || state === "Down");
   return failed && cutDetails(`instance ${failed.index} of the new version: ${failed.details ?? failed.state}`);
 }

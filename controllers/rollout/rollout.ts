@@ -3,6 +3,8 @@ import { App } from "../../crds/app/app.ts";
 import { Droplet } from "../../crds/droplet/droplet.ts";
 import { LRP } from "../../crds/lrp/lrp.ts";
 import { ANNOTATIONS, LABELS } from "../../crds/labels.ts";
+import { mergedLRPsOf, type RunningLRP } from "../../crds/placement-decision/merged-lrps.ts";
+import { PlacementDecision } from "../../crds/placement-decision/placement-decision.ts";
 import { Process } from "../../crds/process/process.ts";
 import { Revision } from "../../crds/revision/revision.ts";
 import { Rollout } from "../../crds/rollout/rollout.ts";
@@ -41,6 +43,10 @@ export const rolloutController = defineController({
     watch(Revision, sameApp),
     watch(Rollout, sameApp),
     watch(Task, (task) => (task.spec.name === RELEASE_TYPE ? sameApp(task) : [])),
+    // A decision has the name of its Process.
+    watch(PlacementDecision, ({ metadata }) => ({
+      [OWNING_APP_INDEX]: appKey(metadata.namespace, metadata.name.split(".")[0] ?? ""),
+    })),
     watch(LRP, (lrp) => ({ [OWNING_APP_INDEX]: appKey(lrp.metadata.namespace, findAppName(lrp)) })),
   ],
 
@@ -81,12 +87,18 @@ function readInput(rollout: Rollout, app: App, read: Reader): RolloutInput {
     rollout,
     app,
     processes,
-    lrps: web ? read.list(LRP, { namespace, labels: { [LABELS.ownerUid]: web.metadata.uid ?? "" } }) : [],
+    lrps: web ? listLRPs(web, read) : [],
     history: {
       rollouts: withoutDeleting(read.byIndex(Rollout, OWNING_APP_INDEX, key, namespace)),
       revisions: withoutDeleting(read.byIndex(Revision, OWNING_APP_INDEX, key, namespace)),
     },
   };
+}
+
+/** On all clusters of the process. */
+function listLRPs({ metadata: { namespace, name, uid = "" } }: Process, read: Reader): readonly RunningLRP[] {
+  const decision = read.find(PlacementDecision, { namespace, name });
+  return decision ? mergedLRPsOf(decision) : read.list(LRP, { namespace, labels: { [LABELS.ownerUid]: uid } });
 }
 
 /** Why the release command of this Rollout's version failed, if it did: the version never starts, so the Rollout returns to the former one. */

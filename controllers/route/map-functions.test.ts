@@ -137,7 +137,7 @@ async function lookCost(count: number, kind: "shared" | "private"): Promise<numb
   const context: ReconcileContext = {
     read: world.read,
     client: {} as KubeClient,
-    clusters: { find: () => undefined, names: () => [] },
+    clusters: { markers: undefined, find: () => undefined, names: () => [] },
     recordEvent: () => undefined,
     now: () => new Date(),
     log: pino({ level: "silent" }),

@@ -1,7 +1,7 @@
 // How many instances each version of a web process has during a rollout. Pure.
 import type { RolloutGoal } from "../../crds/rollout/rules.ts";
 import { wantedIndexes } from "../../crds/lrp/index-pool.ts";
-import type { LRP } from "../../crds/lrp/lrp.ts";
+import type { RunningLRP } from "../../crds/placement-decision/merged-lrps.ts";
 
 /** The instances of one version, as its LRP says. */
 export interface VersionInstances {
@@ -15,7 +15,7 @@ export interface VersionInstances {
   failed: number;
 }
 
-export function countInstances(lrp: LRP | undefined): VersionInstances {
+export function countInstances(lrp: RunningLRP | undefined): VersionInstances {
   const indexes = lrp ? wantedIndexes(lrp.spec) : [];
   const wanted = new Set(indexes);
   const reported = (lrp?.status?.instances ?? []).filter(({ index }) => wanted.has(index));

@@ -1,7 +1,7 @@
 // Which Revision an app runs, and which of its Rollouts is under way. Pure.
 import type { App } from "../../crds/app/app.ts";
 import { omitUndefined } from "../../kube/api/omit-undefined.ts";
-import type { LRP } from "../../crds/lrp/lrp.ts";
+import type { RunningLRP } from "../../crds/placement-decision/merged-lrps.ts";
 import type { Process } from "../../crds/process/process.ts";
 import type { Revision } from "../../crds/revision/revision.ts";
 import type { Rollout } from "../../crds/rollout/rollout.ts";
@@ -65,7 +65,11 @@ export interface RolloutVersions {
 }
 
 /** Undefined when no Rollout is under way, so that the process runs one Revision only. */
-export function findRolloutVersions(app: App, history: AppHistory, lrps: readonly LRP[]): RolloutVersions | undefined {
+export function findRolloutVersions(
+  app: App,
+  history: AppHistory,
+  lrps: readonly RunningLRP[],
+): RolloutVersions | undefined {
   const running = findRunningRevision(app, history);
   const rollout = findOpenRollout(history.rollouts);
   if (!running || !rollout || rollout.spec.startsApp || rollout.status?.finalRevision !== undefined) return undefined;
@@ -79,7 +83,11 @@ export function findRolloutVersions(app: App, history: AppHistory, lrps: readonl
  * The Revision that a cancellation returns to. As in CF, that is the newest one of a superseded rolling Rollout that still has a running instance, else the
  * one that the app runs.
  */
-function findFormerRevision(running: Revision, { rollouts, revisions }: AppHistory, lrps: readonly LRP[]): Revision {
+function findFormerRevision(
+  running: Revision,
+  { rollouts, revisions }: AppHistory,
+  lrps: readonly RunningLRP[],
+): Revision {
   const interim = sortRollouts(rollouts)
     .filter(({ status }) => status?.superseded && status.state === "Deployed")
     .map((rollout) => findRolloutRevision(rollout, revisions))
@@ -93,28 +101,28 @@ function findFormerRevision(running: Revision, { rollouts, revisions }: AppHisto
 }
 
 /** The LRP of a Revision among those of one process. */
-export function findLRPOf(revision: Revision | undefined, lrps: readonly LRP[]): LRP | undefined {
+export function findLRPOf<T extends RunningLRP>(revision: Revision | undefined, lrps: readonly T[]): T | undefined {
   return lrps.find(
     ({ spec, metadata }) => spec.revision === String(revision?.spec.version) && !metadata.deletionTimestamp,
   );
 }
 
-export interface RolloutStep {
+export interface RolloutStep<T extends RunningLRP = RunningLRP> {
   goal: RolloutGoal;
   target: VersionInstances;
   others: readonly VersionInstances[];
   /** Next number of instances of the target. */
   next: number;
   /** LRPs of the other versions with their next numbers of instances, in the order in which they shrink. */
-  rest: readonly { lrp: LRP; instances: number }[];
+  rest: readonly { lrp: T; instances: number }[];
 }
 
 /** The next step of a Rollout; `wanted` is the number of instances in the web Process's spec. */
-export function planRolloutStep(
+export function planRolloutStep<T extends RunningLRP>(
   { rollout, target, running }: RolloutVersions,
   history: AppHistory,
-  { lrps, wanted }: { lrps: readonly LRP[]; wanted: number },
-): RolloutStep {
+  { lrps, wanted }: { lrps: readonly T[]; wanted: number },
+): RolloutStep<T> {
   const goal = goalOf(rollout, wanted);
   const growing = countInstances(findLRPOf(target, lrps));
   const shrinking = listShrinking(lrps, target, { history, running });
@@ -133,18 +141,18 @@ export function planRolloutStep(
 }
 
 /** Versions of canceled Rollouts first, then the oldest. */
-function listShrinking(
-  lrps: readonly LRP[],
+function listShrinking<T extends RunningLRP>(
+  lrps: readonly T[],
   target: Revision | undefined,
   { history, running }: { history: AppHistory; running: Revision },
-): LRP[] {
+): T[] {
   const canceled = new Set(
     history.rollouts
       .filter((rollout) => ownState(rollout) === "Canceled" || ownState(rollout) === "Canceling")
       .map((rollout) => String(findRolloutRevision(rollout, history.revisions)?.spec.version)),
   );
   canceled.delete(String(running.spec.version));
-  const rank = ({ spec }: LRP): number => (canceled.has(spec.revision) ? 0 : 1);
+  const rank = ({ spec }: RunningLRP): number => (canceled.has(spec.revision) ? 0 : 1);
   return lrps
     .filter(({ spec, metadata }) => spec.revision !== String(target?.spec.version) && !metadata.deletionTimestamp)
     .toSorted((a, b) => rank(a) - rank(b) || Number(a.spec.revision) - Number(b.spec.revision));

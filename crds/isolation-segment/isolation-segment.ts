@@ -1,10 +1,34 @@
 // The IsolationSegment kind: a name for a place where apps run. Orgs are entitled to segments; spaces are assigned one.
 import { z } from "zod";
-import { readyStatus, type Resource } from "../../kube/api/resource.ts";
+import { listMap, readyStatus, type Resource } from "../../kube/api/resource.ts";
 import { displayName } from "../schema-fields.ts";
 import { CATEGORY, GROUP } from "../groups.ts";
 import { defineKind, READ } from "../kind.ts";
 import { GLOBAL_AUDITOR_CLUSTER_ROLE, SYSTEM_READER } from "../roles.ts";
+
+const toleration = z.object({ key: z.string().min(1).max(253) });
+
+const placement = z.object({
+  clusters: z.object({
+    matchLabels: z
+      .record(z.string().max(316), z.string().max(63))
+      .meta({ maxProperties: 20 })
+      .default({})
+      .describe(
+        "Labels of Clusters. None: all, the platform's own included. Every cluster has the label cupola.dev/cluster with its name; the platform's own is named local and has no other.",
+      ),
+  }),
+  count: z.int().min(1).max(100).optional().describe("Number of clusters of each process. All that match when unset."),
+  spreadBy: z
+    .string()
+    .max(316)
+    .optional()
+    .describe("A label of Clusters: a process gets one cluster for each value, while values last."),
+  tolerations: listMap(z.array(toleration).max(50), ["key"])
+    .default([])
+    .describe("Taints that its apps tolerate, by key."),
+});
+export type Placement = z.output<typeof placement>;
 
 export const IsolationSegment = defineKind({
   group: GROUP,
@@ -15,9 +39,14 @@ export const IsolationSegment = defineKind({
   shortNames: ["cfisoseg"],
   categories: [CATEGORY],
   description:
-    "A name for a place where apps run, in the system namespace. Org.spec.isolationSegments entitles an org; Org.spec.defaultIsolationSegment and Space.spec.isolationSegment choose one. On a single cluster all segments are the same place.",
+    "A name for a place where apps run, in the system namespace. Org.spec.isolationSegments entitles an org; Org.spec.defaultIsolationSegment and Space.spec.isolationSegment choose one. spec.placement says on which clusters its apps run.",
   columns: [{ name: "CF-Name", jsonPath: ".spec.name" }],
-  spec: z.object({ name: displayName }),
+  spec: z.object({
+    name: displayName,
+    placement: placement
+      .optional()
+      .describe("The clusters on which apps of this segment run. Without it they run on the platform's own cluster."),
+  }),
   status: readyStatus({}),
 });
 export type IsolationSegment = Resource<typeof IsolationSegment>;

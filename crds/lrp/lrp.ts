@@ -16,7 +16,7 @@ import { SPACE_READERS } from "../roles.ts";
 /** As `cf app` shows them. */
 export const INSTANCE_STATES = ["Starting", "Running", "Crashed", "Down"] as const;
 
-const instance = z.object({
+export const instance = z.object({
   index: z.int().min(0).max(10000),
   state: z.enum(INSTANCE_STATES).describe("State of the instance, as cf shows it."),
   ready: z.boolean().describe("Whether routes may send requests to it."),

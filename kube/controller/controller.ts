@@ -101,6 +101,8 @@ export interface RemoteCluster {
 }
 
 export interface RemoteClusters {
+  /** Marks of children there. */
+  readonly markers: RemoteMarkers | undefined;
   /** Undefined while the cluster is not engaged, is silent, or has a cache that cannot be read: nothing is known of it then. */
   find(name: string): RemoteCluster | undefined;
   /** Names of the engaged clusters. */
@@ -140,10 +142,14 @@ export interface WatchRule<T extends KubeObject = KubeObject> {
 }
 
 export interface RemoteDefinition {
-  /** Kinds of the children. Their changes enqueue their owner. */
+  /** Kinds of the children. Their changes enqueue the object with their owner's key. */
   owns: readonly ResourceRef[];
+  /** Kind of the children's owners, for a controller that only reads them; its own kind when left out. */
+  ownerKind?: ResourceRef;
   /** Kinds that `reconcile` reads there. */
   reads?: readonly ResourceRef[];
+  /** Kinds of `ensured` objects that are created and never watched. */
+  creates?: readonly ResourceRef[];
   /** The objects that a change of a cluster's readability concerns. */
   mapCluster: (cluster: string, read: Reader) => MapResult;
 }

@@ -23,6 +23,8 @@ export interface OwnedObjectsOptions {
   stores: readonly Store[];
   /** Caches that hold every object of their kind; `createOnce` reads them first. */
   completeStores: readonly Store[];
+  /** Kinds of `ensure` that are not watched. */
+  unwatched?: readonly ResourceRef[];
 }
 
 /** How an absent object is created. */
@@ -100,8 +102,11 @@ class OwnedObjectSet implements OwnedObjects {
     return awaitAll(drafts.map((draft) => this.#limit(() => create(draft))));
   }
 
-  ensure(drafts: readonly Draft[]): Promise<void> {
-    return awaitAll(drafts.map((draft) => this.#limit(() => this.#ensure(draft))));
+  async ensure(drafts: readonly Draft[]): Promise<void> {
+    const ensureAll = (some: readonly Draft[]): Promise<void> =>
+      awaitAll(some.map((draft) => this.#limit(() => this.#ensure(draft))));
+    await ensureAll(drafts.filter(({ kind }) => kind === "Namespace"));
+    await ensureAll(drafts.filter(({ kind }) => kind !== "Namespace"));
   }
 
   listOwnedBy(ownerId: string): OwnedChild[] {
@@ -150,7 +155,9 @@ class OwnedObjectSet implements OwnedObjects {
   }
 
   async #ensure(draft: Draft): Promise<void> {
-    const { client, controller, stores, marking } = this.#options;
+    const { client, controller, stores, marking, unwatched = [] } = this.#options;
+    const ref = unwatched.find((one) => one.kind === draft.kind && apiVersionOf(one) === draft.apiVersion);
+    if (ref) return this.#ensureUnwatched(ref, draft);
     const store = findStore(stores, draft, controller);
     const key = requireKey(draft, store.ref);
     const childKey = `${resourceId(store.ref)} ${keyOf(key)}`;
@@ -161,6 +168,21 @@ class OwnedObjectSet implements OwnedObjects {
     const force = await marking.mayForceCreation(client, store.ref, draft);
     const answer = await client.apply(store.ref, normalize(draft), { fieldManager: marking.fieldManager, force });
     this.#lastWrites.set(childKey, { resourceVersion: versionOf(answer), digest });
+  }
+
+  /** An existing object is left alone when it is ours: its content never changes. */
+  async #ensureUnwatched(ref: ResourceRef, draft: Draft): Promise<void> {
+    const { client, marking } = this.#options;
+    const { fieldManager } = marking;
+    try {
+      await client.create(ref, draft, { fieldManager });
+    } catch (error) {
+      if (!isAlreadyExists(error)) throw error;
+      await marking.mayForceCreation(client, ref, draft).catch((found: unknown) => {
+        // Ours, and no cache can say so.
+        if (!(found instanceof NotSynced)) throw found;
+      });
+    }
   }
 
   async #prune(owner: ChildOwner, drafts: readonly Draft[], verifyReads?: () => Promise<void>): Promise<void> {

@@ -24,7 +24,8 @@ import { LOW_PRIORITY } from "./workqueue.ts";
 export interface RemoteChildrenOptions {
   controller: Controller;
   provider: ClusterProvider;
-  markers: RemoteMarkers;
+  /** Asked when there is an engaged cluster. */
+  markers: () => RemoteMarkers;
   /** Enqueues the key of an owner. */
   enqueueKey: (key: string, priority: number) => void;
   /** Enqueues what a map function returns. */
@@ -46,7 +47,7 @@ export interface RemoteChildren {
 /** A write takes milliseconds. Nobody waits longer for a cluster that does not answer. */
 const WRITE_DEADLINE_MS = 5_000;
 
-export const NO_CLUSTERS: RemoteClusters = { find: () => undefined, names: () => [] };
+export const NO_CLUSTERS: RemoteClusters = { markers: undefined, find: () => undefined, names: () => [] };
 
 export function startRemoteChildren(options: RemoteChildrenOptions): RemoteChildren {
   return new RemoteChildSet(options);
@@ -69,6 +70,9 @@ class RemoteChildSet implements RemoteChildren {
   constructor(options: RemoteChildrenOptions) {
     this.#options = options;
     this.clusters = {
+      get markers() {
+        return options.markers();
+      },
       find: (name) => this.#findReadable(name)?.cluster,
       names: () => [...this.#attached.keys()],
     };
@@ -137,8 +141,9 @@ class RemoteChildSet implements RemoteChildren {
   }
 
   #attach(engagement: Engagement): void {
-    const { controller, markers } = this.#options;
-    const { owns = [], reads = [] } = controller.remote ?? {};
+    const { controller } = this.#options;
+    const markers = this.#options.markers();
+    const { owns = [], reads = [], ownerKind = controller.for } = controller.remote ?? {};
     const labelSelector = `${markers.hubLabel}=${markers.hub}`;
     const ofOwned = owns.map((ref) =>
       engagement.informers.ensure(ref, { labelSelector, keepFieldsOf: [markers.fieldManager] }),
@@ -149,13 +154,16 @@ class RemoteChildSet implements RemoteChildren {
     const client = withDeadline(engagement.client);
     const children = createOwnedObjects({
       client,
-      marking: remoteMarking(markers, controller.for),
+      marking: remoteMarking(markers, ownerKind),
       controller: controller.name,
       stores: owned,
       completeStores: [],
+      unwatched: controller.remote?.creates ?? [],
     });
     const stops = [
-      ...owned.map((store) => store.onChange((change) => this.#enqueueOwners(change))),
+      ...owned.map((store) =>
+        store.onChange((change) => this.#enqueueOwners(change, (text) => parseRemoteOwner(ownerKind, text), markers)),
+      ),
       onReadabilityChange(stores, () => this.#enqueueCluster(engagement.name)),
     ];
     this.#attached.set(engagement.name, {
@@ -171,12 +179,15 @@ class RemoteChildSet implements RemoteChildren {
     });
   }
 
-  #enqueueOwners(change: Change<KubeObject>): void {
-    const { controller, markers, enqueueKey } = this.#options;
+  #enqueueOwners(
+    change: Change<KubeObject>,
+    parse: (text: string | undefined) => string | undefined,
+    { ownerAnnotation }: RemoteMarkers,
+  ): void {
     const objects = change.type === "modified" ? [change.object, change.old] : [change.object];
     for (const { metadata } of objects) {
-      const key = parseRemoteOwner(controller.for, metadata.annotations?.[markers.ownerAnnotation]);
-      if (key !== undefined) enqueueKey(key, change.initial ? LOW_PRIORITY : 0);
+      const key = parse(metadata.annotations?.[ownerAnnotation]);
+      if (key !== undefined) this.#options.enqueueKey(key, change.initial ? LOW_PRIORITY : 0);
     }
   }
 }

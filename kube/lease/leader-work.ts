@@ -7,7 +7,7 @@ import type { Controller, OwnershipMarkers, WatchRule } from "../controller/cont
 import { createFencedClient } from "./fenced-client.ts";
 import { type LeaderElectionTiming, runLeaderElection, type Term } from "./leader-election.ts";
 import type { ResourceRef } from "../api/resource-ref.ts";
-import { type ControllerRun, runControllers } from "../controller/run-controllers.ts";
+import { type ControllerRun, runControllers, type RunControllersOptions } from "../controller/run-controllers.ts";
 import { listUnsyncedWatches, cacheUntilStateChange, type UnsyncedWatch } from "../cache/unsynced-watches.ts";
 import type { InformerHandle, Informers } from "../cache/informers.ts";
 import type { KubeObject } from "../api/object.ts";
@@ -25,6 +25,8 @@ export interface LeaderWorkOptions {
   client: KubeClient;
   informers: Informers;
   ownership: OwnershipMarkers;
+  /** As RunControllersOptions.remote. */
+  remote?: RunControllersOptions["remote"];
   namespace: string;
   /** Name of the Lease. */
   name: string;
@@ -115,7 +117,7 @@ async function runElection(options: LeaderWorkOptions, state: LeaderState): Prom
 }
 
 async function runTerm(options: LeaderWorkOptions, state: LeaderState, ended: AbortSignal, term: Term): Promise<void> {
-  const { informers, ownership, log, metrics } = options;
+  const { informers, ownership, remote, log, metrics } = options;
   const client = createFencedClient(options.client, () => term.isHeld());
   const work = options.createWork(term, client);
   try {
@@ -125,6 +127,7 @@ async function runTerm(options: LeaderWorkOptions, state: LeaderState, ended: Ab
       controllers: work.controllers,
       informers,
       ownership,
+      remote,
       signal: ended,
       log,
       term,

@@ -65,6 +65,8 @@ function listWatchedKinds({ for: own, reads = [], watches = [] }: Controller): R
 export interface SingletonOptions {
   client: KubeClient;
   informers: Informers;
+  /** Other clusters. */
+  remote?: Parameters<typeof runLeaderWork>[0]["remote"];
   identity: string;
   /** As PlatformOptions.leaseSeconds. */
   leaseSeconds: number | undefined;

@@ -23,6 +23,7 @@ import { BackendClass } from "../../crds/backend-class/backend-class.ts";
 import { Buildpack } from "../../crds/buildpack/buildpack.ts";
 import { Droplet } from "../../crds/droplet/droplet.ts";
 import { LRP } from "../../crds/lrp/lrp.ts";
+import { PlacementDecision } from "../../crds/placement-decision/placement-decision.ts";
 import { Staging } from "../../crds/staging/staging.ts";
 import { TaskRun } from "../../crds/task-run/task-run.ts";
 import type { Telemetry } from "../../telemetry/telemetry.ts";
@@ -72,7 +73,7 @@ interface BackendFactory {
 const BACKEND_FACTORIES: Partial<Record<Operation, BackendFactory>> = {
   "host-builder": { create: hostBuilder, singletonKinds: [Staging, Droplet, LRP, Buildpack, BackendClass] },
   "process-runner": { create: processRunner, singletonKinds: [LRP, TaskRun, BackendClass] },
-  "local-router": { create: localRouter, watchedKinds: [LRP] },
+  "local-router": { create: localRouter, watchedKinds: [LRP, PlacementDecision] },
 };
 
 /** A backend of one of these operations. */

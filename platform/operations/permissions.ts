@@ -25,6 +25,7 @@ import { listBackendOperations, listBackendControllers, hasTelemetry, listTransl
 import { BLOB_REFERRERS } from "./blob-removal.ts";
 import { IMAGE_REFERRERS } from "./image-removal.ts";
 import { listBuilderControllers } from "./builders.ts";
+import { HUB_SECRET } from "./hub-id.ts";
 import { INSTALLED_KINDS } from "./installed-objects.ts";
 import { OPERATION_BINDING_PERMISSIONS } from "./operation-bindings.ts";
 import { OPERATIONS, type Operation } from "./operations.ts";
@@ -48,7 +49,13 @@ export interface OperationPermissions {
 /** Secrets in the system namespace that an operation creates and reads by name. */
 const SYSTEM_SECRETS: Partial<Record<Operation, readonly string[]>> = {
   api: [JOB_KEY.secretName, LOGIN_KEYS.secretName],
-  controllers: [ENV_KEY.secretName, REGISTRY_SECRET, BROKER_CREDENTIALS_SECRET, ...SPACE_CREDENTIALS_SECRETS],
+  controllers: [
+    HUB_SECRET,
+    ENV_KEY.secretName,
+    REGISTRY_SECRET,
+    BROKER_CREDENTIALS_SECRET,
+    ...SPACE_CREDENTIALS_SECRETS,
+  ],
 };
 
 /** Other permissions in the system namespace. */

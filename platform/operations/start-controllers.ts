@@ -66,9 +66,11 @@ function toControllersOptions({
   registry,
   options,
   policies,
+  clusters,
 }: PlatformContext): Parameters<typeof createControllers>[0] {
   if (!policies?.gate) throw new Error("the controllers need the policies of their process");
   return {
+    clusters,
     apiURL,
     otherAPIHosts: options.login?.tokenLoginHosts ?? [],
     startGate: policies.gate,
@@ -79,7 +81,7 @@ function toControllersOptions({
 
 /** The controllers that every replica runs at once; undefined when there are none. */
 export function startControllers(context: PlatformContext, backends: readonly Backend[]): ControllerRun | undefined {
-  const { client, informers, blobs, registry, log, options, disposables, readiness, metrics } = context;
+  const { client, informers, blobs, registry, log, options, disposables, readiness, metrics, clusters } = context;
   const cfControllers = options.operations.includes("controllers")
     ? createControllers(toControllersOptions(context))
     : [];
@@ -97,6 +99,7 @@ export function startControllers(context: PlatformContext, backends: readonly Ba
     controllers,
     informers,
     ownership: CONTROLLER_SETTINGS,
+    remote: clusters,
     signal: abort.signal,
     log,
     metrics: metrics?.controllers,
@@ -130,6 +133,7 @@ export function startSingletons(
   const elected = runSingletons(singletons, {
     client,
     informers,
+    remote: context.clusters,
     identity,
     leaseSeconds: options.leaseSeconds,
     signal: abort.signal,

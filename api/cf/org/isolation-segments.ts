@@ -1,6 +1,7 @@
 // Which isolation segments an org may use, which of them it and its spaces chose, and who sees a segment.
 import { SYSTEM_NAMESPACE } from "../../../crds/groups.ts";
 import { IsolationSegment } from "../../../crds/isolation-segment/isolation-segment.ts";
+import { chosenSegment } from "../../../crds/isolation-segment/segment-of-space.ts";
 import { displayNameOf } from "../../../crds/object-names.ts";
 import { Org } from "../../../crds/org/org.ts";
 import { Space } from "../../../crds/space/space.ts";
@@ -26,11 +27,7 @@ export function segmentGUID(cache: ClusterCache, name: string | undefined): stri
 export function segmentNameOf(cache: ClusterCache, namespace: string | undefined): string | undefined {
   const space = cache.spaceOf(namespace);
   const org = cache.orgOf(space?.metadata.namespace);
-  const chosen = [space?.spec.isolationSegment, org?.spec.defaultIsolationSegment];
-  const segment = findSegment(
-    cache,
-    chosen.find((name) => name !== undefined && org?.spec.isolationSegments.includes(name)),
-  );
+  const segment = findSegment(cache, chosenSegment(space, org));
   return segment && displayNameOf(segment);
 }
 

@@ -22,6 +22,8 @@ test.each([
     readPodUsage: () => Promise.resolve(new Map()),
   } as unknown as Pick<Services, "telemetry" | "readPodUsage">;
   const told: string[] = [];
-  expect(await measureInstances(cache, services, lrp, (text) => told.push(text))).toEqual(new Map());
+  expect(
+    await measureInstances(cache, services, { lrp, appGUID: lrp.spec.app.guid }, (text) => told.push(text)),
+  ).toEqual(new Map());
   expect(told).toEqual(warnings);
 });

@@ -1,6 +1,6 @@
 // Current usage of an LRP's instances: from the runner that publishes an endpoint, else from metrics.k8s.io.
 import { BackendClass } from "../../../crds/backend-class/backend-class.ts";
-import type { LRP } from "../../../crds/lrp/lrp.ts";
+import type { RunningLRP } from "../../../crds/placement-decision/merged-lrps.ts";
 import { keyOf } from "../../../kube/api/object.ts";
 import type { ClusterCache } from "../../cache/cluster-cache.ts";
 import type { ReadPodUsage } from "../../../telemetry/pods/pod-usage.ts";
@@ -22,17 +22,17 @@ const UNAVAILABLE = "Stats server temporarily unavailable.";
 export async function measureInstances(
   cache: ClusterCache,
   { telemetry, readPodUsage }: { telemetry: TelemetryClient; readPodUsage: ReadPodUsage },
-  lrp: LRP,
+  { lrp, appGUID }: { lrp: RunningLRP; appGUID: string },
   warn: (text: string) => void = () => undefined,
 ): Promise<ReadonlyMap<number, InstanceUsage>> {
   const runner = cache.store(BackendClass).find({ name: lrp.spec.class });
   if (!runner?.status?.endpoint)
     return readPodUsage({ namespace: lrp.metadata.namespace ?? "", name: lrp.metadata.name });
-  const found = await telemetry.stats({ app: lrp.spec.app.guid, process: lrp.spec.processGUID }).catch(() => {
+  const found = await telemetry.stats({ app: appGUID, process: lrp.spec.processGUID }).catch(() => {
     warn(UNAVAILABLE);
     return [];
   });
-  return new Map(
-    found.filter((stats) => stats.lrpKey === keyOf(lrp.metadata)).map((stats) => [stats.index, stats.usage]),
-  );
+  const { namespace, name } = lrp.metadata;
+  const keys = new Set((lrp.names ?? [name]).map((one) => keyOf({ namespace, name: one })));
+  return new Map(found.filter(({ lrpKey }) => keys.has(lrpKey)).map((stats) => [stats.index, stats.usage]));
 }

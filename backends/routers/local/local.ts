@@ -11,12 +11,13 @@ import type { KubeObject } from "../../../kube/api/object.ts";
 import type { Change, Store } from "../../../kube/cache/reader.ts";
 import type { Informers } from "../../../kube/cache/informers.ts";
 import { LRP } from "../../../crds/lrp/lrp.ts";
+import { PlacementDecision } from "../../../crds/placement-decision/placement-decision.ts";
 import { RouteBinding } from "../../../crds/route-binding/route-binding.ts";
 import type { Telemetry } from "../../../telemetry/telemetry.ts";
 import { classController, type ClassPublication } from "../../class-controller.ts";
 import { createDispatchers } from "./dispatchers.ts";
 import { createEndpointChooser } from "./endpoint-chooser.ts";
-import { toEndpoints, findLimitation, toRouteEntry } from "./to-routing-entries.ts";
+import { toEndpoints, toRemoteEndpoints, findLimitation, toRouteEntry } from "./to-routing-entries.ts";
 import { beginExchange, type RouterContext } from "./exchange.ts";
 import { forward } from "./forward.ts";
 import { createRoutingTable, type RoutingTable } from "./routing-table.ts";
@@ -101,16 +102,19 @@ interface FollowedRoutes {
 function followRoutes(informers: Informers, table: RoutingTable): FollowedRoutes {
   const bindings = informers.ensure(RouteBinding);
   const lrps = informers.ensure(LRP);
+  const decisions = informers.ensure(PlacementDecision);
   const disposables = [
+    () => decisions.release(),
     () => bindings.release(),
     () => lrps.release(),
     mirror(bindings.store, (key, binding) =>
       table.setRoute(key, binding?.spec.class === localClass ? toRouteEntry(binding) : undefined),
     ),
     mirror(lrps.store, (key, lrp) => table.setEndpoints(key, lrp ? toEndpoints(lrp) : [])),
+    mirror(decisions.store, (key, decision) => table.setEndpoints(key, decision ? toRemoteEndpoints(decision) : [])),
   ];
   return {
-    isSynced: () => bindings.store.synced && lrps.store.synced,
+    isSynced: () => bindings.store.synced && lrps.store.synced && decisions.store.synced,
     stop: () => disposables.forEach((dispose) => dispose()),
   };
 }

@@ -1,5 +1,8 @@
 // From the resources to the table's entries. Pure.
-import type { LRP } from "../../../crds/lrp/lrp.ts";
+import { LOCAL_CLUSTER } from "../../../crds/cluster/local-cluster.ts";
+import { toWantedIndex } from "../../../crds/lrp/index-pool.ts";
+import type { LRP, LrpInstance } from "../../../crds/lrp/lrp.ts";
+import type { PlacementDecision } from "../../../crds/placement-decision/placement-decision.ts";
 import type { RouteBinding } from "../../../crds/route-binding/route-binding.ts";
 import type { Endpoint, RouteEntry } from "./routing-table.ts";
 
@@ -9,22 +12,30 @@ import type { Endpoint, RouteEntry } from "./routing-table.ts";
  */
 export function toEndpoints(lrp: LRP): Endpoint[] {
   if (lrp.metadata.deletionTimestamp) return [];
-  const { app, processGUID, processType, instances, restartInstances } = lrp.spec;
-  return (lrp.status?.instances ?? []).flatMap((instance) => {
-    const { index, host, ports = [], guid = "" } = instance;
-    const isKept = index < instances && (restartInstances?.[String(index)] ?? instance.restart) === instance.restart;
-    if (!isKept || instance.state !== "Running" || !instance.ready || host === undefined) return [];
-    return ports.map(({ port, hostPort }) => ({
-      appGUID: app.guid,
-      processGUID,
-      processType,
-      port,
-      host,
-      hostPort,
-      index,
-      instanceGUID: guid,
-    }));
-  });
+  const { app, processGUID, processType, restartInstances } = lrp.spec;
+  const isWanted = toWantedIndex(lrp.spec);
+  return (lrp.status?.instances ?? [])
+    .filter(({ index, restart }) => isWanted(index) && (restartInstances?.[String(index)] ?? restart) === restart)
+    .flatMap((instance) => toInstanceEndpoints(instance, { appGUID: app.guid, processGUID, processType }));
+}
+
+/** Instances of a process on other clusters, as the platform last saw them; those on its own are in LRPs. */
+export function toRemoteEndpoints({ metadata, spec, status }: PlacementDecision): Endpoint[] {
+  if (metadata.deletionTimestamp) return [];
+  const remote = (status?.clusters ?? []).filter(({ name, deleting }) => name !== LOCAL_CLUSTER && !deleting);
+  return remote.flatMap(({ processGUID, instances = [] }) =>
+    instances.flatMap((instance) =>
+      toInstanceEndpoints(instance, { appGUID: spec.app, processGUID, processType: spec.processType }),
+    ),
+  );
+}
+
+function toInstanceEndpoints(
+  { index, state, ready, host, ports = [], guid = "" }: LrpInstance,
+  process: Pick<Endpoint, "appGUID" | "processGUID" | "processType">,
+): Endpoint[] {
+  if (state !== "Running" || !ready || host === undefined) return [];
+  return ports.map(({ port, hostPort }) => ({ ...process, port, host, hostPort, index, instanceGUID: guid }));
 }
 
 /** The route of a binding; undefined for what this router does not serve. */

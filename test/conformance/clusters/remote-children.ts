@@ -115,7 +115,7 @@ export function remoteChildrenTests(name: string, start: () => Promise<Server>):
         controllers: [copier],
         informers,
         ownership: CONTROLLER_SETTINGS,
-        remote: { provider, markers },
+        remote: { provider, markers: () => markers },
         signal: stopping.signal,
         log,
       });

@@ -1,0 +1,129 @@
+// `cup clusters` and its subcommands: Clusters are Kubernetes objects that the CF API does not show.
+import { setTimeout as delay } from "node:timers/promises";
+import { Cluster } from "../../crds/cluster/cluster.ts";
+import { HERE_LABEL } from "../../crds/cluster/local-cluster.ts";
+import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
+import { systemObject } from "../../crds/settings-object.ts";
+import type { KubeClient } from "../../kube/client/client.ts";
+import { isAlreadyExists } from "../../kube/client/errors.ts";
+import { Failure } from "../failure.ts";
+import { table, type Progress, type Result } from "../output.ts";
+
+/** How long a command waits for a cluster of this machine. */
+const START_DEADLINE_MS = 60_000;
+const POLL_MS = 200;
+
+export async function listClusters(kube: KubeClient): Promise<Result> {
+  const { items } = await kube.list(Cluster, { namespace: SYSTEM_NAMESPACE });
+  return presentClusters(items);
+}
+
+/** Pure. */
+export function presentClusters(clusters: readonly Cluster[]): Result {
+  const sorted = clusters.toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
+  return {
+    json: sorted.map((cluster) => ({
+      name: cluster.metadata.name,
+      mode: cluster.spec.mode,
+      ready: isReady(cluster),
+      lrps: cluster.status?.lrps ?? null,
+      cordoned: cluster.spec.cordoned,
+      kubernetes: cluster.status?.versions?.kubernetes ?? null,
+      problem: problemOf(cluster) ?? null,
+    })),
+    text:
+      sorted.length === 0
+        ? ["No clusters besides the platform's own. Next: cup clusters add west --here"]
+        : table(
+            ["name", "mode", "ready", "lrps", "kubernetes", "problem"],
+            sorted.map((cluster) => [
+              cluster.metadata.name,
+              cluster.spec.mode,
+              isReady(cluster) ? "yes" : "no",
+              String(cluster.status?.lrps ?? "-"),
+              cluster.status?.versions?.kubernetes ?? "-",
+              problemOf(cluster) ?? (cluster.spec.cordoned ? "cordoned: takes nothing new" : ""),
+            ]),
+          ),
+  };
+}
+
+function isReady({ status }: Cluster): boolean {
+  return status?.conditions?.some(({ type, status: is }) => type === "Ready" && is === "True") ?? false;
+}
+
+function problemOf({ status }: Cluster): string | undefined {
+  const ready = status?.conditions?.find(({ type }) => type === "Ready");
+  return ready?.status === "False" ? ready.message : undefined;
+}
+
+/** Starts a cluster on this machine. The laptop's platform follows the label. */
+export async function addHere(kube: KubeClient, name: string, progress: Progress): Promise<Result> {
+  const object = systemObject(Cluster, name, { mode: "push" });
+  try {
+    await kube.create(Cluster, { ...object, metadata: { ...object.metadata, labels: { [HERE_LABEL]: "running" } } });
+  } catch (error) {
+    if (!isAlreadyExists(error)) throw error;
+    throw new Failure(`cluster ${name} exists already`, {
+      next: `cup clusters, or cup clusters start ${name}`,
+      cause: error,
+    });
+  }
+  return awaitReady(kube, name, progress);
+}
+
+export async function startHere(kube: KubeClient, name: string, progress: Progress): Promise<Result> {
+  await setHere(kube, name, "running");
+  return awaitReady(kube, name, progress);
+}
+
+export async function stopHere(kube: KubeClient, name: string): Promise<Result> {
+  await setHere(kube, name, "stopped");
+  return {
+    json: { name, here: "stopped" },
+    text: [`Cluster ${name} stops, as if it were lost. cup clusters start ${name} brings it back.`],
+  };
+}
+
+async function setHere(kube: KubeClient, name: string, value: string): Promise<void> {
+  const cluster = await getCluster(kube, name);
+  if (cluster.metadata.labels?.[HERE_LABEL] === undefined)
+    throw new Failure(`cluster ${name} does not run on this machine`, { next: "cup clusters" });
+  await kube.patch(Cluster, cluster.metadata, {
+    type: "merge",
+    body: { metadata: { labels: { [HERE_LABEL]: value } } },
+  });
+}
+
+export async function cordon(kube: KubeClient, name: string, cordoned: boolean): Promise<Result> {
+  const { metadata } = await getCluster(kube, name);
+  await kube.patch(Cluster, metadata, { type: "merge", body: { spec: { cordoned } } });
+  const text = cordoned
+    ? `Cluster ${name} takes no new process; those that it has stay.`
+    : `Cluster ${name} takes new processes.`;
+  return { json: { name, cordoned }, text: [text] };
+}
+
+async function getCluster(kube: KubeClient, name: string): Promise<Cluster> {
+  const found = await kube.find(Cluster, { namespace: SYSTEM_NAMESPACE, name });
+  if (!found) throw new Failure(`cluster ${name} does not exist`, { next: "cup clusters" });
+  return found;
+}
+
+async function awaitReady(kube: KubeClient, name: string, progress: Progress): Promise<Result> {
+  progress.step(`Starting cluster ${name} on this machine`);
+  const deadline = Date.now() + START_DEADLINE_MS;
+  for (;;) {
+    const cluster = await getCluster(kube, name);
+    if (isReady(cluster))
+      return {
+        json: { name, ready: true },
+        text: [`Cluster ${name} is ready. Next: cup segments place shared --clusters all`],
+      };
+    if (Date.now() > deadline)
+      throw new Failure(problemOf(cluster) ?? `cluster ${name} was not ready in ${START_DEADLINE_MS / 1000} s`, {
+        next: "a cluster on this machine needs a running cup local start; cup clusters shows the reason",
+      });
+    await delay(POLL_MS);
+  }
+}

@@ -1,0 +1,67 @@
+// `cup segments`: on which clusters the apps of an isolation segment run.
+import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
+import { IsolationSegment, type Placement } from "../../crds/isolation-segment/isolation-segment.ts";
+import { displayNameOf } from "../../crds/object-names.ts";
+import type { KubeClient } from "../../kube/client/client.ts";
+import { Failure } from "../failure.ts";
+import { table, type Result } from "../output.ts";
+
+export interface PlaceOptions {
+  clusters: string;
+  count?: number;
+  spreadBy?: string;
+}
+
+export async function listSegments(kube: KubeClient): Promise<Result> {
+  const { items } = await kube.list(IsolationSegment, { namespace: SYSTEM_NAMESPACE });
+  const sorted = items.toSorted((a, b) => (displayNameOf(a) < displayNameOf(b) ? -1 : 1));
+  return {
+    json: sorted.map((segment) => ({ name: displayNameOf(segment), placement: segment.spec.placement ?? null })),
+    text: table(
+      ["segment", "clusters"],
+      sorted.map((segment) => [displayNameOf(segment), describePlacement(segment.spec.placement)]),
+    ),
+  };
+}
+
+export async function placeSegment(kube: KubeClient, name: string, options: PlaceOptions): Promise<Result> {
+  const segment = await getSegment(kube, name);
+  const placement = options.clusters === "none" ? null : toPlacement(options);
+  await kube.patch(IsolationSegment, segment.metadata, { type: "merge", body: { spec: { placement } } });
+  const where = describePlacement(placement ? { tolerations: [], ...placement } : undefined);
+  return {
+    json: { segment: name, placement },
+    text: [`New processes of segment ${name} run on ${where}. Apps that run now move with cup stop and cup start.`],
+  };
+}
+
+/** `all`, or labels: `tier=prod,region=eu`. @throws Failure */
+export function toPlacement({ clusters, count, spreadBy }: PlaceOptions): Omit<Placement, "tolerations"> {
+  const pairs = clusters === "all" ? [] : clusters.split(",").map((pair) => pair.split("=") as [string, string?]);
+  for (const [key, value] of pairs)
+    if (!key || value === undefined)
+      throw new Failure(`--clusters ${clusters} is neither "all", "none" nor labels`, {
+        kind: "usage",
+        next: "--clusters all, or --clusters tier=prod,region=eu, or --clusters cupola.dev/cluster=west",
+      });
+  return {
+    clusters: { matchLabels: Object.fromEntries(pairs as [string, string][]) },
+    ...(count !== undefined && { count }),
+    ...(spreadBy !== undefined && { spreadBy }),
+  };
+}
+
+function describePlacement(placement: Placement | undefined): string {
+  if (!placement) return "the platform's own cluster";
+  const labels = Object.entries(placement.clusters.matchLabels).map(([key, value]) => `${key}=${value}`);
+  const which = labels.length === 0 ? "clusters" : `clusters with ${labels.join(", ")}`;
+  const spread = placement.spreadBy === undefined ? "" : `, one for each ${placement.spreadBy}`;
+  return `${placement.count === undefined ? "all" : placement.count} ${which}${spread}`;
+}
+
+async function getSegment(kube: KubeClient, name: string): Promise<IsolationSegment> {
+  const { items } = await kube.list(IsolationSegment, { namespace: SYSTEM_NAMESPACE });
+  const found = items.find((segment) => displayNameOf(segment) === name);
+  if (!found) throw new Failure(`isolation segment ${name} does not exist`, { next: "cup segments" });
+  return found;
+}

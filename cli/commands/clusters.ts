@@ -1,0 +1,99 @@
+// The commands about other clusters, and about the segments that use them.
+import type { Command } from "commander";
+import { withoutContext } from "../action.ts";
+import type { PlaceOptions } from "../cluster/segments.ts";
+import { Failure } from "../failure.ts";
+import { example } from "../help.ts";
+import type { Progress, Result } from "../output.ts";
+import type { KubeClient } from "../../kube/client/client.ts";
+import { toCount } from "./numbers.ts";
+
+/** Runs an action that calls the cluster. */
+function withKube<Args extends unknown[]>(
+  action: (kube: KubeClient, progress: Progress, ...args: Args) => Promise<Result>,
+) {
+  return withoutContext(async (progress, ...args: Args) => {
+    const { withCluster } = await import("../policy/cluster.ts");
+    return withCluster((kube) => action(kube, progress, ...args));
+  });
+}
+
+export function addClusters(program: Command): void {
+  const clusters = program
+    .command("clusters")
+    .description("other clusters on which apps run")
+    .addHelpText("after", example("cup clusters", "cup clusters add west --here"))
+    .action(withKube(async (kube) => (await import("../cluster/clusters.ts")).listClusters(kube)));
+  clusters
+    .command("add <name>")
+    .description("add a cluster")
+    .addHelpText("after", example("cup clusters add west --here"))
+    .option("--here", "start it on this machine, beside the laptop's own")
+    .action(
+      withKube(async (kube, progress, name: string, { here }: { here?: boolean }) => {
+        if (!here)
+          throw new Failure("only clusters on this machine can be added by this command", {
+            kind: "usage",
+            next: "cup clusters add NAME --here, or apply a Cluster: docs/many-clusters.md",
+          });
+        return (await import("../cluster/clusters.ts")).addHere(kube, name, progress);
+      }),
+    );
+  addVerbs(clusters);
+}
+
+function addVerbs(clusters: Command): void {
+  clusters
+    .command("stop <name>")
+    .description("stop a cluster of this machine, as if it were lost")
+    .addHelpText("after", example("cup clusters stop west"))
+    .action(
+      withKube(async (kube, _progress, name: string) => (await import("../cluster/clusters.ts")).stopHere(kube, name)),
+    );
+  clusters
+    .command("start <name>")
+    .description("start a cluster of this machine again")
+    .addHelpText("after", example("cup clusters start west"))
+    .action(
+      withKube(async (kube, progress, name: string) =>
+        (await import("../cluster/clusters.ts")).startHere(kube, name, progress),
+      ),
+    );
+  for (const verb of ["cordon", "uncordon"] as const)
+    clusters
+      .command(`${verb} <name>`)
+      .description(verb === "cordon" ? "place nothing new on a cluster" : "place new processes on a cluster again")
+      .addHelpText("after", example(`cup clusters ${verb} west`))
+      .action(
+        withKube(async (kube, _progress, name: string) =>
+          (await import("../cluster/clusters.ts")).cordon(kube, name, verb === "cordon"),
+        ),
+      );
+}
+
+export function addSegments(program: Command): void {
+  const segments = program
+    .command("segments")
+    .description("isolation segments, and the clusters of their apps")
+    .addHelpText("after", example("cup segments", "cup segments place shared --clusters all"))
+    .action(withKube(async (kube) => (await import("../cluster/segments.ts")).listSegments(kube)));
+  segments
+    .command("place <segment>")
+    .description("choose the clusters on which new processes of a segment run")
+    .addHelpText(
+      "after",
+      example(
+        "cup segments place shared --clusters all",
+        "cup segments place gpu --clusters tier=gpu --count 2",
+        "cup segments place shared --clusters none",
+      ),
+    )
+    .requiredOption("--clusters <labels>", "all, labels as tier=prod,region=eu, or none: the platform's own cluster")
+    .option("--count <number>", "clusters of each process; all that match without it", toCount)
+    .option("--spread-by <label>", "one cluster for each value of the label, while values last")
+    .action(
+      withKube(async (kube, _progress, name: string, options: PlaceOptions) =>
+        (await import("../cluster/segments.ts")).placeSegment(kube, name, options),
+      ),
+    );
+}

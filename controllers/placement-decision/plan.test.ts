@@ -1,0 +1,158 @@
+// The choice of clusters and the split of instances: tables, and what holds whatever happens.
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { listIndexes } from "../../crds/lrp/index-pool.ts";
+import type { Assignment } from "../../crds/placement-decision/placement-decision.ts";
+import { place, type ClusterFacts, type PlacementPlan, type PlacementRequest } from "./plan.ts";
+
+const cluster = (name: string, change: Partial<ClusterFacts> = {}): ClusterFacts => ({
+  name,
+  labels: {},
+  taints: [],
+  cordoned: false,
+  reachable: true,
+  weight: 100,
+  runners: new Map([["deployment", "any"]]),
+  ...change,
+});
+
+type Change = Partial<Omit<PlacementRequest, "placement">> & { placement?: Partial<PlacementRequest["placement"]> };
+
+const request = ({ placement, ...change }: Change = {}): PlacementRequest => ({
+  guid: "g",
+  instances: 4,
+  runner: "deployment",
+  placement: { clusters: { matchLabels: {} }, tolerations: [], ...placement },
+  previous: [],
+  ...change,
+});
+
+const held = (name: string, ...indexes: number[]): Assignment => ({
+  cluster: name,
+  indexes: indexes.map((index) => ({ start: index, end: index })),
+  state: "Active",
+  reason: "Chosen",
+});
+
+const pools = ({ assignments }: PlacementPlan): Record<string, number[]> =>
+  Object.fromEntries(assignments.map((one) => [one.cluster, listIndexes(one.indexes)]));
+const sizes = (plan: PlacementPlan): number[] =>
+  Object.values(pools(plan))
+    .map(({ length }) => length)
+    .sort();
+const reasons = ({ rejected }: PlacementPlan): Record<string, string> =>
+  Object.fromEntries(rejected.map(({ reason, example }) => [example, reason]));
+
+describe("a new process", () => {
+  test("is spread evenly over all clusters that match", () =>
+    expect(sizes(place(request(), [cluster("local"), cluster("west")]))).toEqual([2, 2]));
+
+  test.each<[string, Partial<ClusterFacts>, Change, string]>([
+    ["labels", {}, { placement: { clusters: { matchLabels: { tier: "prod" } } } }, "NotSelected"],
+    ["a cordon", { cordoned: true }, {}, "Cordoned"],
+    ["a taint", { taints: ["gpu"] }, {}, "Tainted"],
+    ["silence", { reachable: false }, {}, "Unreachable"],
+    ["no such runner", {}, { runner: "statefulset" }, "RunnerMissing"],
+    ["a runner that is never split", { runners: new Map([["deployment", undefined]]) }, {}, "CannotSplit"],
+  ])("goes past a cluster for %s", (_what, facts, change, reason) => {
+    const plan = place(request(change), [cluster("east", facts)]);
+    expect([plan.assignments, reasons(plan)]).toEqual([[], { east: reason }]);
+  });
+
+  test("takes a tainted cluster that its segment tolerates, and a runner that is not split on one cluster", () => {
+    const tolerant = request({ placement: { tolerations: [{ key: "gpu" }], count: 1 } });
+    const facts = { taints: ["gpu"], runners: new Map([["deployment", "range"]]) };
+    expect(pools(place(tolerant, [cluster("east", facts)]))).toEqual({ east: [0, 1, 2, 3] });
+  });
+
+  test("gets as many clusters as its segment says, one for each region", () => {
+    const regions = ["eu", "eu", "eu", "us"].map((region, at) => cluster(`c${at}`, { labels: { region } }));
+    for (let guid = 0; guid < 50; guid++) {
+      const plan = place(request({ guid: String(guid), placement: { count: 2, spreadBy: "region" } }), regions);
+      expect(Object.keys(pools(plan))).toContain("c3");
+      expect(sizes(plan)).toEqual([2, 2]);
+    }
+  });
+
+  test("goes to clusters by their weight", () => {
+    const clusters = [cluster("small", { weight: 100 }), cluster("large", { weight: 300 })];
+    const counts = { small: 0, large: 0 };
+    for (let guid = 0; guid < 2000; guid++)
+      counts[
+        Object.keys(pools(place(request({ guid: String(guid), placement: { count: 1 } }), clusters)))[0] as "small"
+      ]++;
+    expect(counts.large / counts.small).toBeGreaterThan(2.4);
+    expect(counts.large / counts.small).toBeLessThan(3.6);
+  });
+});
+
+describe("a process that runs", () => {
+  const previous = [held("east", 0, 2), held("west", 1, 3)];
+  const both = [cluster("east"), cluster("west")];
+
+  test("keeps each instance where it is when it grows, and when it shrinks loses the highest", () => {
+    expect(pools(place(request({ previous, instances: 6 }), both))).toEqual({ east: [0, 2, 4], west: [1, 3, 5] });
+    expect(pools(place(request({ previous, instances: 3 }), both))).toEqual({ east: [0, 2], west: [1] });
+  });
+
+  test("gets a new cluster that matches all, for what is new", () =>
+    expect(pools(place(request({ previous, instances: 6 }), [...both, cluster("north")]))).toEqual({
+      east: [0, 2],
+      west: [1, 3],
+      north: [4, 5],
+    }));
+
+  test.each<[string, Partial<ClusterFacts>, Change]>([
+    ["is silent", { reachable: false }, {}],
+    ["lost its label", {}, { placement: { clusters: { matchLabels: { tier: "prod" } } } }],
+  ])("keeps what it has on a cluster that %s, and grows elsewhere", (_what, facts, change) => {
+    const labels = { tier: "prod" };
+    const clusters = [cluster("east", facts), cluster("west", { labels })];
+    expect(pools(place(request({ previous, instances: 6, ...change }), clusters))).toEqual({
+      east: [0, 2],
+      west: [1, 3, 4, 5],
+    });
+  });
+
+  test("keeps what it has on a cluster that nobody knows any more", () =>
+    expect(pools(place(request({ previous }), [cluster("west")]))).toEqual({ east: [0, 2], west: [1, 3] }));
+
+  test("grows on a cordoned cluster that it holds", () =>
+    expect(
+      pools(place(request({ previous: [held("east", 0)], instances: 2 }), [cluster("east", { cordoned: true })])),
+    ).toEqual({ east: [0, 1] }));
+});
+
+test("whatever happens, no index is on two clusters, none is missing, and none moves", () => {
+  const names = ["a", "b", "c", "d"];
+  const step = fc.record({
+    instances: fc.nat(12),
+    down: fc.subarray(names),
+    gone: fc.subarray(names),
+    count: fc.option(fc.integer({ min: 1, max: 4 }), { nil: undefined }),
+  });
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 12 }), (steps) => {
+      let previous: Assignment[] = [];
+      for (const { instances, down, gone, count } of steps) {
+        const clusters = names
+          .filter((name) => !gone.includes(name))
+          .map((name) => cluster(name, { reachable: !down.includes(name) }));
+        const plan = place(
+          request({ instances, previous, placement: { ...(count !== undefined && { count }) } }),
+          clusters,
+        );
+        const before = new Map(
+          previous.flatMap((one) => listIndexes(one.indexes).map((index) => [index, one.cluster])),
+        );
+        const placed = Object.entries(pools(plan)).flatMap(([name, indexes]) =>
+          indexes.map((index) => ({ name, index })),
+        );
+        expect(new Set(placed.map(({ index }) => index)).size).toBe(placed.length);
+        if (plan.assignments.length > 0) expect(placed).toHaveLength(instances);
+        for (const { name, index } of placed) expect(before.get(index) ?? name).toBe(name);
+        previous = plan.assignments;
+      }
+    }),
+  );
+});

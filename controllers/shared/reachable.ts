@@ -1,0 +1,14 @@
+// Whether a cluster answers, as its conditions say.
+import type { Cluster } from "../../crds/cluster/cluster.ts";
+
+/** False before its first answer, too. */
+export function isReachable({ status }: Pick<Cluster, "status">): boolean {
+  return status?.conditions?.some(({ type, status: is }) => type === "Reachable" && is === "True") ?? false;
+}
+
+/** Since when it does not answer; undefined while it does. */
+export function unreachableSince({ metadata, status }: Cluster): string | undefined {
+  const condition = status?.conditions?.find(({ type }) => type === "Reachable");
+  if (!condition) return metadata.creationTimestamp;
+  return condition.status === "True" ? undefined : condition.lastTransitionTime;
+}

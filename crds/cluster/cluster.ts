@@ -1,0 +1,83 @@
+// The Cluster kind: a Kubernetes cluster besides the platform's own, on which apps may run.
+import { z } from "zod";
+import { immutable, listMap, readyStatus, type Resource } from "../../kube/api/resource.ts";
+import { CATEGORY, GROUP } from "../groups.ts";
+import { defineKind } from "../kind.ts";
+import { refTo } from "../schema-fields.ts";
+
+const taint = z.object({
+  key: z.string().min(1).max(253),
+  value: z.string().max(63).optional(),
+});
+
+export const Cluster = defineKind({
+  group: GROUP,
+  kind: "Cluster",
+  plural: "clusters",
+  namespaced: true,
+  livesIn: ["system"],
+  isReadByAPI: false,
+  shortNames: ["cfcluster"],
+  categories: [CATEGORY],
+  description:
+    "A Kubernetes cluster besides the platform's own, on which apps may run, in the system namespace. IsolationSegment.spec.placement chooses clusters by their labels. The platform's own cluster is `local` and needs no object.",
+  columns: [
+    { name: "Mode", jsonPath: ".spec.mode" },
+    { name: "Reachable", jsonPath: '.status.conditions[?(@.type=="Reachable")].status' },
+    { name: "LRPs", jsonPath: ".status.lrps", type: "integer" },
+    { name: "Cordoned", jsonPath: ".spec.cordoned", type: "boolean" },
+    { name: "Kubernetes", jsonPath: ".status.versions.kubernetes" },
+  ],
+  rules: [
+    { rule: "self.metadata.name != 'local'", message: "local is the platform's own cluster and needs no object" },
+    { rule: "size(self.metadata.name) <= 40", message: "a Cluster's name has at most 40 characters" },
+  ],
+  spec: immutable(
+    z.object({
+      mode: z.enum(["push"]).default("push").describe("push: the platform calls the cluster's API server."),
+      server: z
+        .string()
+        .max(1024)
+        .regex(/^https?:\/\//)
+        .optional()
+        .describe("The URL of its API server. Nothing is called before it is set."),
+      credentialsRef: refTo("Secret")
+        .optional()
+        .describe(
+          "Secret in the system namespace with the keys token and ca.crt, for a ServiceAccount of the cluster.",
+        ),
+      taints: listMap(z.array(taint).max(50), ["key"])
+        .default([])
+        .describe("Segments without a toleration for each of these place nothing new here."),
+      cordoned: z.boolean().default(false).describe("Takes nothing new. Processes that it holds may grow."),
+      weight: z.int().min(1).max(1000).default(100).describe("Share of new processes, beside those of others."),
+    }),
+    "mode",
+  ),
+  status: readyStatus({
+    clusterUID: z
+      .string()
+      .max(63)
+      .optional()
+      .describe(
+        "The uid of its namespace kube-system, written once. Nothing is written to a cluster with another one.",
+      ),
+    versions: z.object({ kubernetes: z.string().max(63).optional() }).optional(),
+    classes: listMap(
+      z
+        .array(
+          z.object({
+            role: z.string().max(63),
+            name: z.string().max(63),
+            indexes: z.string().max(63).optional().describe("Capability of a runner: which pools of indexes it takes."),
+          }),
+        )
+        .max(50),
+      ["role", "name"],
+    )
+      .optional()
+      .describe("Its BackendClasses."),
+    lrps: z.int().min(0).optional().describe("Number of LRPs that this platform keeps there."),
+  }),
+});
+export type Cluster = Resource<typeof Cluster>;

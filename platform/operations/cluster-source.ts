@@ -1,0 +1,49 @@
+// How to reach a cluster: its address, and the credentials of its Secret.
+import type { Cluster } from "../../crds/cluster/cluster.ts";
+import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
+import { Secret } from "../../kube/api/builtin.ts";
+import type { ClusterSource } from "../../kube/cache/cluster-provider.ts";
+import type { KubeClient } from "../../kube/client/client.ts";
+import { createClient } from "../../kube/client/create-client.ts";
+import { toCredentials, type CredentialSource } from "../../kube/client/credentials.ts";
+
+/** @throws Error that says what is missing */
+export async function readClusterSource({ spec }: Cluster, client: KubeClient): Promise<ClusterSource> {
+  const { server, credentialsRef } = spec;
+  if (server === undefined || credentialsRef === undefined)
+    throw new Error("spec.server and spec.credentialsRef are not set yet");
+  const secret = await readSecret(client, credentialsRef.name);
+  return {
+    // A new token engages nothing anew.
+    hash: JSON.stringify([server, secret.ca, secret.uid]),
+    connect: () =>
+      createClient({
+        server,
+        ca: secret.ca,
+        auth: credentialsFrom(client, credentialsRef.name, secret.token),
+        userAgent: "cupola-hub",
+        fieldManager: "cupola-hub",
+      }),
+  };
+}
+
+/** Reads the Secret again when the cluster refuses the token. */
+function credentialsFrom(client: KubeClient, name: string, first: string): CredentialSource {
+  let token = first;
+  return async ({ renew } = {}) => {
+    if (renew) ({ token } = await readSecret(client, name));
+    return toCredentials({ kind: "token", token });
+  };
+}
+
+/** @throws Error that names the Secret and the key, never a value */
+async function readSecret(client: KubeClient, name: string): Promise<{ uid: string; token: string; ca: string }> {
+  const secret = await client.find(Secret, { namespace: SYSTEM_NAMESPACE, name });
+  if (!secret) throw new Error(`Secret ${name} of namespace ${SYSTEM_NAMESPACE} does not exist`);
+  const read = (key: string): string => {
+    const value = secret.data?.[key];
+    if (value === undefined) throw new Error(`Secret ${name} has no key ${key}`);
+    return Buffer.from(value, "base64").toString("utf8");
+  };
+  return { uid: secret.metadata.uid ?? "", token: read("token").trim(), ca: read("ca.crt") };
+}

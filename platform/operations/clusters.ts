@@ -1,0 +1,124 @@
+// Engages the clusters that Cluster objects name, with the credentials of their Secrets, and knows the id by which this platform marks what it keeps there.
+import type { Logger } from "pino";
+import { Cluster } from "../../crds/cluster/cluster.ts";
+import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
+import type { ClusterObservation, ObserveClusters } from "../../controllers/cluster/plan.ts";
+import { Namespace } from "../../kube/api/builtin.ts";
+import { createClusterProvider, type ClusterProvider } from "../../kube/cache/cluster-provider.ts";
+import type { Informers } from "../../kube/cache/informers.ts";
+import type { KubeClient } from "../../kube/client/client.ts";
+import type { RemoteMarkers } from "../../kube/controller/controller.ts";
+import { readClusterSource } from "./cluster-source.ts";
+import { toRemoteMarkers } from "./controller-settings.ts";
+import { followClusters } from "./follow-clusters.ts";
+import { readHubId } from "./hub-id.ts";
+
+/** Other clusters, for controllers. */
+export interface Clusters extends ObserveClusters {
+  provider: ClusterProvider;
+  markers: () => RemoteMarkers;
+}
+
+export interface ClustersOptions {
+  client: KubeClient;
+  informers: Informers;
+  log: Logger;
+  disposables: AsyncDisposableStack;
+}
+
+/** Follows the Clusters from now on. Without any it costs a watch. */
+export function startClusters(context: ClustersOptions): Clusters {
+  const { client, informers, log, disposables } = context;
+  const facts = new Map<string, Pick<ClusterObservation, "uid" | "version">>();
+  const problems = new Map<string, string>();
+  const { store, release } = informers.ensure(Cluster);
+  const provider = createClusterProvider({
+    log,
+    async verify(name, remote, signal) {
+      const known = store.find({ namespace: SYSTEM_NAMESPACE, name })?.status?.clusterUID;
+      facts.set(name, await identify({ client, remote, known, signal }));
+    },
+  });
+  const hub: { id?: string } = {};
+  const stop = followClusters({
+    list: () => (store.synced ? store.list({ namespace: SYSTEM_NAMESPACE }) : undefined),
+    onChange(listener) {
+      const stops = [store.onChange(listener), store.onStateChange(listener)];
+      return () => stops.forEach((end) => end());
+    },
+    async engage(clusters) {
+      if (clusters.length > 0) hub.id ??= await readHubId(client);
+      await engageAll(clusters, { client, provider, problems });
+    },
+    onError: (err) => log.warn({ err }, "clusters cannot be engaged; retrying"),
+  });
+  disposables.defer(async () => {
+    stop();
+    release();
+    await provider.close();
+  });
+  return { provider, markers: () => markersOf(hub), ...toObservations(provider, facts, problems) };
+}
+
+function markersOf({ id }: { id?: string }): RemoteMarkers {
+  if (id === undefined) throw new Error("no cluster is engaged before the id of the platform is known");
+  return toRemoteMarkers(id);
+}
+
+function toObservations(
+  provider: ClusterProvider,
+  facts: ReadonlyMap<string, Pick<ClusterObservation, "uid" | "version">>,
+  problems: ReadonlyMap<string, string>,
+): ObserveClusters {
+  return {
+    observe(name) {
+      const state = provider.states()[name];
+      const problem = problems.get(name);
+      if (!state) return problem === undefined ? undefined : { state: { phase: "failed", reason: problem } };
+      return { state, ...facts.get(name) };
+    },
+    onChange: (listener) => provider.onChange(listener),
+  };
+}
+
+async function engageAll(
+  clusters: readonly Cluster[],
+  { client, provider, problems }: { client: KubeClient; provider: ClusterProvider; problems: Map<string, string> },
+): Promise<void> {
+  const wanted = new Set(clusters.map(({ metadata }) => metadata.name));
+  for (const name of Object.keys(provider.states())) if (!wanted.has(name)) void provider.disengage(name);
+  for (const cluster of clusters) {
+    const { name } = cluster.metadata;
+    try {
+      provider.engage(name, await readClusterSource(cluster, client));
+      problems.delete(name);
+    } catch (error) {
+      problems.set(name, error instanceof Error ? error.message : String(error));
+    }
+  }
+}
+
+/** @throws Error when it is another cluster than before, or the platform's own */
+async function identify({
+  client,
+  remote,
+  known,
+  signal,
+}: {
+  client: KubeClient;
+  remote: KubeClient;
+  known: string | undefined;
+  signal: AbortSignal;
+}): Promise<Pick<ClusterObservation, "uid" | "version">> {
+  const [{ metadata }, own, version] = await Promise.all([
+    remote.get(Namespace, { name: "kube-system" }, { signal }),
+    client.get(Namespace, { name: "kube-system" }, { signal }),
+    remote.raw("GET", "/version", undefined, { signal }) as Promise<{ gitVersion?: string }>,
+  ]);
+  if (metadata.uid === own.metadata.uid) throw new Error("this is the platform's own cluster");
+  if (known !== undefined && metadata.uid !== known)
+    throw new Error(
+      `another cluster answers at this address than before: the uid of its namespace kube-system is ${metadata.uid}, not ${known}`,
+    );
+  return { uid: metadata.uid ?? "", ...(version.gitVersion !== undefined && { version: version.gitVersion }) };
+}

@@ -1,0 +1,113 @@
+// A second cluster on this machine, as docs/many-clusters.md shows: one app with one numbering on both, scaled, restarted, rolled, lost and back.
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { eventually } from "../eventually.ts";
+import { chosenPlatformKind, startTestPlatform } from "./support/start-test-platform.ts";
+import type { TestPlatform } from "./support/test-platform.ts";
+
+const HELLO = join(import.meta.dirname, "..", "..", "examples", "hello");
+
+interface Stat {
+  index: number;
+  state: string;
+  details: string | null;
+  instance_guid?: string;
+}
+
+/** Other kinds of platforms have one cluster each. */
+describe.skipIf(chosenPlatformKind() !== "laptop")("a second cluster", () => {
+  let stage: TestPlatform;
+
+  async function cup(...args: string[]): Promise<string> {
+    const { code, output } = await stage.cup(...args);
+    expect(code, `cup ${args.join(" ")}\n${output}`).toBe(0);
+    return output;
+  }
+
+  const stats = async (): Promise<Stat[]> => {
+    const { processes } = await stage.cupJson<{ processes: { type: string; stats: Stat[] }[] }>("app", "shop");
+    return processes.find(({ type }) => type === "web")?.stats ?? [];
+  };
+  /** Clusters of the instances that run, by index. */
+  const places = async (): Promise<(string | null)[]> =>
+    (await stats()).map(({ state, details }) => (state === "RUNNING" ? details : state));
+  const count = (all: readonly (string | null)[], one: string): number => all.filter((each) => each === one).length;
+  const guids = async (): Promise<(string | undefined)[]> => (await stats()).map((one) => one.instance_guid);
+
+  beforeAll(async () => {
+    stage = await startTestPlatform();
+    await cup("login", "--api", stage.url);
+  });
+  afterAll(() => stage?.stop());
+
+  test("is added by one command, and a segment uses it by another", async () => {
+    expect(await cup("clusters", "add", "west", "--here")).toContain("Cluster west is ready");
+    expect(await cup("clusters")).toMatch(/west +push +yes/);
+    expect(await cup("segments", "place", "shared", "--clusters", "all")).toContain("all clusters");
+  });
+
+  test("gets half of the instances of a new app, under one numbering", async () => {
+    await cup("push", "shop", "--path", HELLO, "-m", "64M", "-i", "4");
+    await eventually(async () => {
+      const all = await places();
+      expect([count(all, "on local"), count(all, "on west")]).toEqual([2, 2]);
+    });
+  });
+
+  test("answers requests, and its lines are in the app's log", async () => {
+    const answered = await Promise.all(Array.from({ length: 8 }, () => stage.get("shop.apps.localhost")));
+    expect(answered.map(({ status }) => status)).toEqual(Array.from({ length: 8 }, () => 200));
+    await eventually(async () => {
+      const log = await cup("logs", "shop", "--recent");
+      for (const index of [0, 1, 2, 3]) expect(log).toContain(`[APP/PROC/WEB/${index}]`);
+    });
+  });
+
+  test("scaling to 7 and to 2 ends and restarts no other instance", async () => {
+    const before = await guids();
+    await cup("scale", "shop", "-i", "7");
+    await eventually(async () => expect((await places()).filter((place) => place?.startsWith("on "))).toHaveLength(7));
+    expect((await guids()).slice(0, 4)).toEqual(before);
+    await cup("scale", "shop", "-i", "2");
+    await eventually(async () => expect(await guids()).toEqual(before.slice(0, 2)));
+  });
+
+  test("variables reach both clusters with a restart", async () => {
+    await cup("set-env", "shop", "COLOUR", "blue");
+    await cup("restart", "shop");
+    await eventually(async () => {
+      const all = await places();
+      expect([count(all, "on local"), count(all, "on west")]).toEqual([1, 1]);
+    });
+  });
+
+  test("a rolling deployment replaces the instances of both, and requests go on", async () => {
+    const before = await guids();
+    let failed = 0;
+    let isDone = false;
+    const load = (async () => {
+      while (!isDone) if ((await stage.get("shop.apps.localhost")).status !== 200) failed++;
+    })();
+    await cup("push", "shop", "--path", HELLO, "--strategy", "rolling");
+    isDone = true;
+    await load;
+    const after = await guids();
+    expect([after.length, failed]).toEqual([2, 0]);
+    expect(before.filter((guid) => after.includes(guid))).toEqual([]);
+  });
+
+  test("when it is lost its instances are down, the others serve, and it comes back", async () => {
+    await cup("clusters", "stop", "west");
+    await eventually(async () => expect(await cup("clusters")).toMatch(/west +push +no/));
+    await eventually(async () => expect(count(await places(), "DOWN")).toBe(1));
+    expect((await stats()).find(({ state }) => state === "DOWN")?.details).toContain("cluster west unreachable since");
+    await eventually(async () => expect((await stage.get("shop.apps.localhost")).status).toBe(200));
+    await cup("clusters", "start", "west");
+    await eventually(async () => expect((await places()).toSorted()).toEqual(["on local", "on west"]));
+  });
+
+  test("nothing of a deleted app is left there", async () => {
+    await cup("delete", "shop", "-f");
+    await eventually(async () => expect((await stage.cupJson<{ lrps: number }[]>("clusters"))[0]?.lrps).toBe(0));
+  });
+});
