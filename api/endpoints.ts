@@ -22,7 +22,7 @@ import { usageSummaryEndpoints } from "./usage-summary/usage-summary.ts";
 import { sidecarEndpoints } from "./sidecar/sidecar.ts";
 import { stackEndpoints } from "./stack/stack.ts";
 import { taskEndpoints } from "./task/task.ts";
-import { emptyListEndpoints } from "./empty-lists/empty-lists.ts";
+import { serviceRouteBindingEndpoints } from "./service-route-binding/service-route-binding.ts";
 import { usageEventEndpoints } from "./usage-event/usage-event.ts";
 import { userEndpoints } from "./user/user.ts";
 import { appEndpoints } from "./app/app.ts";
@@ -49,7 +49,7 @@ const serviceEndpoints = (services: Services): readonly Endpoint[] => [
   ...servicePlanEndpoints(services),
   ...serviceInstanceEndpoints,
   ...serviceBindingEndpoints,
-  ...emptyListEndpoints,
+  ...serviceRouteBindingEndpoints,
 ];
 
 export function createEndpoints(services: Services): readonly Endpoint[] {

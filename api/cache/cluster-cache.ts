@@ -105,6 +105,7 @@ const indexedKinds: readonly CachedKind[] = [
   }),
   cachedKind(ServiceBinding, {
     app: indexByApp,
+    route: ({ metadata, spec }) => (spec.routeRef ? [`${metadata.namespace}/${spec.routeRef.name}`] : []),
     instance: (binding) => [`${instanceNamespaceOf(binding)}/${binding.spec.instanceRef.name}`],
   }),
   cachedKind(AuditLog, { target: ({ spec }) => [...new Set(spec.events.map(({ target }) => target.guid))] }),

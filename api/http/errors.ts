@@ -139,6 +139,12 @@ export const errorCatalogue = {
     status: 400,
     detail: "This service does not support fetching service instance parameters.",
   },
+  ServiceInstanceAlreadyBoundToSameRoute: {
+    code: 130008,
+    title: "CF-ServiceInstanceAlreadyBoundToSameRoute",
+    status: 422,
+    detail: "The route and service instance are already bound.",
+  },
   ServiceFetchBindingParametersNotSupported: {
     code: 90007,
     title: "CF-ServiceFetchBindingParametersNotSupported",

@@ -2,16 +2,18 @@
 import { App } from "../../crds/app/app.ts";
 import { Domain } from "../../crds/domain/domain.ts";
 import { Org } from "../../crds/org/org.ts";
-import type { Route } from "../../crds/route/route.ts";
+import { Route } from "../../crds/route/route.ts";
 import type { ServiceBinding } from "../../crds/service-binding/service-binding.ts";
 import { ServiceInstance } from "../../crds/service-instance/service-instance.ts";
 import { Space } from "../../crds/space/space.ts";
 import { presentApp } from "../app/present.ts";
 import { appOf } from "../cf/app/owner-app.ts";
 import { instanceOf } from "../cf/service/bindings.ts";
+import { routeOf } from "../cf/service/route-bindings.ts";
 import { presentInstance } from "../service-instance/present.ts";
 import { presentDomain } from "../domain/present.ts";
 import { domainOf } from "../cache/domains.ts";
+import { presentRoute } from "../route/present.ts";
 import { presentOrg } from "../org/present.ts";
 import type { Session } from "../access/session.ts";
 import { presentSpace } from "../space/present.ts";
@@ -72,6 +74,23 @@ export function includedBound(
         .filter((one) => session.canSee(ServiceInstance, one))
         .map((one) => presentInstance(cache, one, base)),
     }),
+  };
+}
+
+/** Routes and service instances of route bindings. */
+export function includedOfRouteBindings(
+  session: Session,
+  base: string,
+  bindings: readonly ServiceBinding[],
+  include: readonly ("route" | "service_instance")[],
+): { routes?: object[]; service_instances?: object[] } {
+  const { cache } = session;
+  const routes = new Set(bindings.flatMap((one) => routeOf(cache, one) ?? []));
+  return {
+    ...(include.includes("route") && {
+      routes: [...routes].filter((one) => session.canSee(Route, one)).map((one) => presentRoute(cache, one, base)),
+    }),
+    ...(include.includes("service_instance") && includedBound(session, base, bindings, ["service_instance"])),
   };
 }
 

@@ -23,6 +23,8 @@ const OTHERS = {
   "service_instance.delete": "ServiceInstance",
   "service_bindings.create": "ServiceBinding",
   "service_bindings.delete": "ServiceBinding",
+  "service_route_bindings.create": "ServiceBinding",
+  "service_route_bindings.delete": "ServiceBinding",
   "service_keys.create": "ServiceBinding",
   "service_keys.delete": "ServiceBinding",
   "service_broker.catalog.synchronize": undefined,

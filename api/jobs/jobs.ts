@@ -53,7 +53,7 @@ export async function newBrokerJob(
   return startJob(session, { operation, guid, ...(generation !== undefined && { generation }) });
 }
 
-const BROKER_JOB = /^service_(?:instance|bindings|keys)\.(create|update|delete)$/;
+const BROKER_JOB = /^service_(?:instance|bindings|keys|route_bindings)\.(create|update|delete)$/;
 
 /** Undefined for a job that waits on no broker. */
 function findBrokerState(job: Job, cache: ClusterCache): BrokerJobState | undefined {
@@ -122,6 +122,7 @@ function presentWarnings(job: Job, state: BrokerJobState["state"], cache: Cluste
 /** Name of the link to what the job is about, and the path of its resource. */
 function nounOf(operation: Operation): [name: string, path: string] {
   const noun = operation.split(".")[0] ?? "";
+  if (noun === "service_route_bindings") return ["service_route_binding", noun];
   if (noun === "service_instance" || noun === "service_broker") return [`${noun}s`, `${noun}s`];
   return BROKER_JOB.test(operation)
     ? ["service_credential_binding", "service_credential_bindings"]

@@ -25,6 +25,10 @@ const { organization, space } = places;
 const inSpaces = { spaces: z.array(space), organizations: z.array(organization) };
 const roleIncludes = { users: z.array(places.user), ...inSpaces };
 const bindingIncludes = { apps: z.array(apps.app), service_instances: z.array(services.serviceInstance) };
+const routeBindingIncludes = {
+  routes: z.array(routes.route),
+  service_instances: z.array(services.serviceInstance),
+};
 const planIncludes = {
   ...inSpaces,
   ...catalog.offeringIncludes,
@@ -349,18 +353,15 @@ const platformResponses: Record<string, readonly Response[]> = {
   "PATCH /v3/service_plans/:guid/visibility": ok(catalog.planVisibility),
   "POST /v3/service_plans/:guid/visibility": ok(catalog.planVisibility),
   "DELETE /v3/service_plans/:guid/visibility/:org_guid": deleted,
-  ...serviceResponses("/v3/service_route_bindings", "ServiceRouteBinding"),
+  "GET /v3/service_route_bindings": ok(page("ServiceRouteBinding", services.routeBinding, routeBindingIncludes)),
+  "POST /v3/service_route_bindings": [...created(services.routeBinding), ...accepted],
+  "GET /v3/service_route_bindings/:guid": ok(
+    including("ServiceRouteBinding", services.routeBinding, routeBindingIncludes),
+  ),
+  "PATCH /v3/service_route_bindings/:guid": ok(services.routeBinding),
+  "DELETE /v3/service_route_bindings/:guid": [...deleted, ...accepted],
+  "GET /v3/service_route_bindings/:guid/parameters": ok(anyObject),
 };
-
-/** Responses of a kind that cannot exist here: its list is empty, everything else is refused. */
-function serviceResponses(path: string, name: string): Record<string, readonly Response[]> {
-  return {
-    [`GET ${path}`]: ok(page(name, anyObject)),
-    [`GET ${path}/:guid`]: [],
-    [`PATCH ${path}/:guid`]: [],
-    [`DELETE ${path}/:guid`]: [],
-  };
-}
 
 /** By method and path, as in the endpoint table. */
 const responses: Readonly<Record<string, readonly Response[]>> = {

@@ -71,6 +71,18 @@ export const serviceBinding = named(
   }),
 );
 
+export const routeBinding = named(
+  "ServiceRouteBinding",
+  z.strictObject({
+    ...identity,
+    route_service_url: text.nullable(),
+    last_operation: lastOperation,
+    relationships: z.strictObject({ service_instance: toApp, route: toApp }),
+    metadata,
+    links: z.strictObject({ self: link, service_instance: link, route: link, parameters: link.optional() }),
+  }),
+);
+
 export const bindingDetails = named(
   "ServiceCredentialBindingDetails",
   z.strictObject({

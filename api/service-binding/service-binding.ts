@@ -34,19 +34,29 @@ const read = { verb: "get", on: ServiceBinding } as const;
 
 type ListQuery = z.output<typeof bindingListQuery>;
 
+/** Those of routes are no credential bindings. @throws CFError 404 */
+function getCredentialBinding(session: Session, guid: string): ServiceBinding {
+  if (session.find(ServiceBinding, guid)?.spec.type === "route") throw notFound("Service credential binding");
+  return session.get(ServiceBinding, guid);
+}
+
 function filterOf({ cache }: Session, query: ListQuery): (binding: ServiceBinding) => boolean {
   const isOfCatalog = catalogFilter(cache, query);
   return (binding) => {
     const instance = instanceOf(cache, binding);
     return (
+      isOfType(query, binding) &&
       isOneOf(query.names, binding.spec.name ?? "") &&
-      (query.type === undefined || query.type === binding.spec.type) &&
       isOneOf(query.service_instance_guids, instance ? cache.guid(ServiceInstance, instance) : "") &&
       isOneOf(query.service_instance_names, instance ? displayNameOf(instance) : "") &&
       isOfApp(cache, query, binding) &&
       isOfCatalog(instance)
     );
   };
+}
+
+function isOfType({ type }: ListQuery, { spec }: ServiceBinding): boolean {
+  return spec.type !== "route" && (type === undefined || type === spec.type);
 }
 
 function isOfApp(cache: ClusterCache, query: ListQuery, binding: ServiceBinding): boolean {
@@ -174,7 +184,7 @@ const get = endpoint({
   query: bindingQuery,
   summary: "Get a service credential binding",
   handler: ({ session, params, query, base }) => {
-    const binding = session.get(ServiceBinding, params.guid);
+    const binding = getCredentialBinding(session, params.guid);
     const included = includedOf(session, base, query.include)?.([binding]);
     return ok({ ...presentBinding(session.cache, binding, base), ...(included && { included }) });
   },
@@ -188,7 +198,7 @@ const update = endpoint({
   body: metadataOnlySchema,
   summary: "Update the metadata of a service credential binding",
   handler: async ({ session, params, body, base }) => {
-    const binding = session.get(ServiceBinding, params.guid);
+    const binding = getCredentialBinding(session, params.guid);
     const metadata = toMetadataPatch(body.metadata, binding);
     const after = await session.patch(ServiceBinding, binding, { type: "merge", body: { metadata } });
     return ok(presentBinding(session.cache, after, base));
@@ -205,7 +215,7 @@ const remove = endpoint({
   ],
   summary: "Delete a service credential binding",
   handler: async ({ session, params }) => {
-    const binding = session.get(ServiceBinding, params.guid);
+    const binding = getCredentialBinding(session, params.guid);
     if (binding.spec.type === "key") requireKeyRights(session, binding.metadata.namespace);
     if (!isOfBroker(session, binding)) {
       await session.delete(ServiceBinding, binding);
@@ -234,7 +244,7 @@ const details = endpoint({
   asks: [{ verb: "get", on: ServiceBinding, subresource: "credentials" }],
   summary: "Get the credentials of a service credential binding",
   handler: async ({ session, params }) => {
-    const binding = session.get(ServiceBinding, params.guid);
+    const binding = getCredentialBinding(session, params.guid);
     const { namespace = "", name } = binding.metadata;
     // As in CF: whoever may not read secrets does not learn that there are any.
     if (!session.allows({ verb: "get", on: ServiceBinding, subresource: "credentials", namespace, name }))
@@ -256,7 +266,7 @@ const parameters = endpoint({
   permission: read,
   summary: "Get the parameters of a service credential binding, as its broker was given them",
   handler: async ({ session, params }) => {
-    const binding = session.get(ServiceBinding, params.guid);
+    const binding = getCredentialBinding(session, params.guid);
     const instance = instanceOf(session.cache, binding);
     const plan = instance && planOf(session.cache, instance);
     const offering = plan && offeringOf(session.cache, plan);

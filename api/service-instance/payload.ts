@@ -1,5 +1,6 @@
 // Bodies and queries of service instances.
 import { z } from "zod";
+import { isRouteServiceURL } from "../../crds/service-instance/route-service-url.ts";
 import { metadataSchema } from "../http/metadata.ts";
 import { fields } from "../http/fields.ts";
 import { csv, listQuery } from "../http/query.ts";
@@ -17,7 +18,7 @@ const tags = blankAs(
 );
 const url = z.string().max(2048);
 const syslogDrainURL = url.refine((text) => text === "" || URL.canParse(text), "must be a valid URI");
-const routeServiceURL = url.refine((text) => text === "" || /^https:\/\/[^/]/.test(text), "must be https");
+const routeServiceURL = url.refine((text) => text === "" || isRouteServiceURL(text), "must be https");
 
 /** Fields of user-provided instances only. */
 const userProvided = {

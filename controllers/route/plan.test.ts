@@ -7,6 +7,7 @@ import type { Claim } from "../../crds/claim/claim.ts";
 import { newClaim, routeName } from "../../crds/claim/rules.ts";
 import type { Domain } from "../../crds/domain/domain.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
+import { ServiceBinding } from "../../crds/service-binding/service-binding.ts";
 import { RouteBinding } from "../../crds/route-binding/route-binding.ts";
 import {
   planAddressConflict,
@@ -45,7 +46,42 @@ const plan = (targets: Target[], spec: object = {}, binding?: RouteBinding): Ret
     router,
     targets,
     binding,
+    bindings: [],
   });
+
+describe("a route service", () => {
+  const bound = (name: string, created: string, status: object = {}) =>
+    makeObject(ServiceBinding, name, {
+      metadata: { creationTimestamp: created },
+      spec: { type: "route", routeRef: { name: "r" }, instanceRef: { name: "logger" } },
+      status,
+    });
+  const able = { ...router, status: { capabilities: { routeServices: "true" } } } as unknown as BackendClass;
+  const input = { route: aRoute(), guid: "g", domain: aDomain(), tenancy, targets: [], binding: undefined };
+  const url = "https://logger.example.org";
+  const service = (result: ReturnType<typeof planRoute>): unknown => result.children?.map(({ spec }) => spec)[0];
+
+  test("is that of the oldest binding", () => {
+    const bindings = [
+      bound("b", "2026-01-02T00:00:00Z", { routeServiceURL: "https://other.example.org" }),
+      bound("a", "2026-01-01T00:00:00Z", { routeServiceURL: url }),
+    ];
+    expect(service(planRoute({ ...input, router: able, bindings }))).toMatchObject({ routeService: { url } });
+  });
+
+  test("that has no address yet changes nothing", () => {
+    const bindings = [bound("a", "2026-01-01T00:00:00Z")];
+    expect(service(planRoute({ ...input, router, bindings }))).not.toHaveProperty("routeService");
+  });
+
+  test("is never passed by: a router without route services does not serve the route", () => {
+    const bindings = [bound("a", "2026-01-01T00:00:00Z", { routeServiceURL: url })];
+    expect(planRoute({ ...input, router, bindings })).toMatchObject({
+      children: [],
+      ready: { status: "False", reason: "RouteServicesNotSupported" },
+    });
+  });
+});
 
 describe("destinations", () => {
   test.each<[string, Target, number]>([
@@ -146,7 +182,15 @@ describe("the binding", () => {
 
   test("is not served when its class is not ready, with a reason", () => {
     const condition = { type: "Ready", status: "False", reason: "GatewayAPIMissing", message: "install it" };
-    const input = { route: aRoute(), guid: "g", domain: aDomain(), tenancy, targets: [], binding: undefined };
+    const input = {
+      route: aRoute(),
+      guid: "g",
+      domain: aDomain(),
+      tenancy,
+      targets: [],
+      binding: undefined,
+      bindings: [],
+    };
     const broken = { ...router, status: { conditions: [condition] } } as unknown as BackendClass;
     expect(planRoute({ ...input, router: broken })).toMatchObject({
       children: [{ kind: "RouteBinding" }],

@@ -15,6 +15,7 @@ import { findAddressProblem, type AddressProblem } from "../../crds/route/addres
 import { isHostTaken } from "../../crds/route/host-owner.ts";
 import { routeHostname, routeURL } from "../../crds/route/route-url.ts";
 import { RouteBinding } from "../../crds/route-binding/route-binding.ts";
+import type { ServiceBinding } from "../../crds/service-binding/service-binding.ts";
 import type { Draft } from "../../kube/client/client.ts";
 import type { ReadyDraft, ReconcileResult } from "../../kube/controller/controller.ts";
 import { keyOf } from "../../kube/api/object.ts";
@@ -42,6 +43,8 @@ export interface RouteInput {
   targets: readonly Target[];
   /** The current binding, with the router's status. */
   binding: RouteBinding | undefined;
+  /** Service bindings of the route. */
+  bindings: readonly ServiceBinding[];
 }
 
 export function routeBindingName(route: Route): string {
@@ -132,12 +135,33 @@ export function planAddressConflict(
 
 export function planRoute(input: RouteInput): ReconcileResult {
   if (hasHostnameChanged(input)) return planHostnameChange();
+  const unserved = findServiceObstacle(input);
+  if (unserved) return planNotServed(...unserved);
   const missing = planMissing(input);
   return {
     children: [planBinding(input)],
     status: { url: routeURL(input.route.spec, input.domain.spec.name) },
     ready: missing ?? toRouterReady(input.router) ?? toRouterReady(input.binding),
   };
+}
+
+/** The oldest binding counts. One that is being deleted counts until it is gone: no request passes the service by meanwhile. */
+function findRouteService({ bindings }: Pick<RouteInput, "bindings">): ServiceBinding | undefined {
+  return bindings.toSorted((a, b) => (ageOf(a) < ageOf(b) ? -1 : 1))[0];
+}
+
+function ageOf({ metadata }: ServiceBinding): string {
+  return `${metadata.creationTimestamp ?? ""} ${metadata.name}`;
+}
+
+/** A route is served through its service or not at all: the service may be what protects the app. */
+function findServiceObstacle(input: RouteInput): [reason: string, message: string] | undefined {
+  const { router } = input;
+  const service = findRouteService(input);
+  if (service?.status?.routeServiceURL === undefined) return undefined;
+  if (router.status?.capabilities?.["routeServices"] === "true") return undefined;
+  const next = `delete ServiceBinding ${service.metadata.name}, or choose another router for the domain`;
+  return ["RouteServicesNotSupported", `router ${router.metadata.name} has no route services; ${next}`];
 }
 
 /** Destinations that cannot be served: in a space that the route is not shared with, or without an app. */
@@ -210,8 +234,14 @@ function planBinding(input: RouteInput): Draft {
       internal: domain.spec.internal,
       destinations: planDestinations(input.targets),
       ...planBalancing(route.spec.options),
+      ...planRouteService(input),
     },
   };
+}
+
+function planRouteService(input: RouteInput): Pick<RouteBinding["spec"], "routeService"> {
+  const url = findRouteService(input)?.status?.routeServiceURL;
+  return url === undefined ? {} : { routeService: { url } };
 }
 
 function planBalancing({ loadbalancing, hashHeader, hashBalance }: RouteOptions = {}): object {

@@ -15,6 +15,7 @@ import { appNamespaceOf, isAvailableIn } from "../../crds/route/destinations.ts"
 import { foldHost } from "../../crds/route/route-url.ts";
 import { Route, type Destination } from "../../crds/route/route.ts";
 import { RouteBinding } from "../../crds/route-binding/route-binding.ts";
+import { ServiceBinding } from "../../crds/service-binding/service-binding.ts";
 import { Role, RoleBinding } from "../../kube/api/builtin.ts";
 import type { Reader } from "../../kube/cache/reader.ts";
 import {
@@ -27,6 +28,7 @@ import {
 } from "../../kube/controller/controller.ts";
 import { appKey } from "../shared/app-owned.ts";
 import { chooseClass } from "../shared/choose-class.ts";
+import { ROUTE_INDEX, routeKey } from "../shared/binding-index.ts";
 import { findHostClaim, releaseContestedClaim } from "../shared/host-claims.ts";
 import { defineGUIDLabelController } from "../shared/guid-controller.ts";
 import { correctedGUIDLabel, indexByGUID, GUID_INDEX, resolveGUID } from "../shared/guid.ts";
@@ -92,6 +94,9 @@ const SETTINGS = {
     watch(RoleBinding, ({ metadata }) =>
       metadata.labels?.[LABELS.managedBy] === undefined ? { [SHARED_INDEX]: metadata.namespace ?? "" } : [],
     ),
+    watch(ServiceBinding, ({ metadata, spec }) =>
+      spec.routeRef ? [{ namespace: metadata.namespace ?? "", name: spec.routeRef.name }] : [],
+    ),
     ...quotaWatches(Route),
     watch(BackendClass, (backend) => (backend.spec.role === "router" ? { [ALL_ROUTES_INDEX]: "all" } : [])),
   ],
@@ -129,8 +134,9 @@ async function reconcileRoute(
   const router = chooseClass(read.list(BackendClass), { role: "router", className: domain.spec.router });
   const binding = read.find(RouteBinding, { namespace, name: routeBindingName(route) });
   const targets = route.spec.destinations.map((destination) => toTarget(route, destination, context));
+  const bindings = read.byIndex(ServiceBinding, ROUTE_INDEX, routeKey(namespace, route.metadata.name));
   const members = (route.spec.sharedSpaces ?? []).flatMap((shared) => read.list(RoleBinding, { namespace: shared }));
-  const plan = planRoute({ route, guid: resolved.guid, domain, tenancy, router, targets, binding });
+  const plan = planRoute({ route, guid: resolved.guid, domain, tenancy, router, targets, binding, bindings });
   return { labels, ...plan, children: [...(plan.children ?? []), ...planSharedReaders(route, members)] };
 }
 

@@ -2,6 +2,7 @@
 import type { BindingContent } from "../../crds/service-binding/binding-secret.ts";
 import { toVolumes } from "../../crds/service-binding/volumes.ts";
 import type { ServiceOffering } from "../../crds/service-offering/service-offering.ts";
+import { isRouteServiceURL } from "../../crds/service-instance/route-service-url.ts";
 import { toBrokerError, toMalformed } from "../shared/osb/broker-words.ts";
 import type { BrokerAnswer } from "../shared/osb/call-broker.ts";
 import { credentialsProblem, textOf, toOutcome, type Outcome } from "../shared/osb/outcomes.ts";
@@ -9,7 +10,7 @@ import { credentialsProblem, textOf, toOutcome, type Outcome } from "../shared/o
 /** For an app or, as a key, for people, who mount no volumes. */
 interface For {
   offering: Pick<ServiceOffering, "spec"> | undefined;
-  type: "app" | "key";
+  type: "app" | "key" | "route";
 }
 type Body = Record<string, unknown>;
 
@@ -58,9 +59,7 @@ function problemOf(body: Body, { offering, type }: For): string | undefined {
   if (isGiven(body["volume_mounts"]) && !requires.includes("volume_mount")) return NO_VOLUME_SERVICE;
   const volumes = type === "app" ? volumesProblem(body["volume_mounts"]) : undefined;
   if (volumes !== undefined) return toMalformed(volumes);
-  return isRouteServiceURL(body["route_service_url"])
-    ? undefined
-    : toMalformed("route_service_url is no https address");
+  return isValidAddress(body["route_service_url"]) ? undefined : toMalformed("route_service_url is no https address");
 }
 
 function volumesProblem(mounts: unknown): string | undefined {
@@ -73,9 +72,8 @@ function isGiven(value: unknown): boolean {
   return value !== undefined && value !== null && value !== "" && !(Array.isArray(value) && value.length === 0);
 }
 
-function isRouteServiceURL(value: unknown): boolean {
-  if (!isGiven(value)) return true;
-  return typeof value === "string" && URL.canParse(value) && new URL(value).protocol === "https:";
+function isValidAddress(value: unknown): boolean {
+  return !isGiven(value) || (typeof value === "string" && isRouteServiceURL(value));
 }
 
 /** The parts of a broker's answer that are kept. */

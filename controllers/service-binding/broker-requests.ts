@@ -27,12 +27,15 @@ export function toBind(
     tenancy,
     appGUID,
     appSpaceGUID,
+    routeAddress,
     parameters,
     isRetrievable,
   }: {
     tenancy: Tenancy;
     appGUID: string | undefined;
     appSpaceGUID: string;
+    /** Host and path of a route, for a binding of one. */
+    routeAddress: string | undefined;
     parameters: object | undefined;
     isRetrievable: boolean;
   },
@@ -44,12 +47,24 @@ export function toBind(
       service_id: provided.offeringID,
       plan_id: provided.planID,
       context: toContext(tenancy),
-      bind_resource:
-        appGUID === undefined ? { credential_client_id: "cupola" } : { app_guid: appGUID, space_guid: appSpaceGUID },
+      bind_resource: toBindResource({ appGUID, appSpaceGUID, routeAddress }),
       ...(appGUID !== undefined && { app_guid: appGUID }),
       ...(parameters && { parameters }),
     },
   };
+}
+
+function toBindResource({
+  appGUID,
+  appSpaceGUID,
+  routeAddress,
+}: {
+  appGUID: string | undefined;
+  appSpaceGUID: string;
+  routeAddress: string | undefined;
+}): object {
+  if (routeAddress !== undefined) return { route: routeAddress };
+  return appGUID === undefined ? { credential_client_id: "cupola" } : { app_guid: appGUID, space_guid: appSpaceGUID };
 }
 
 export function toUnbind(key: BindingKey, provided: ProvidedBy): BrokerRequest {

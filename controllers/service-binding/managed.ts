@@ -6,6 +6,7 @@ import { LABELS } from "../../crds/labels.ts";
 import { QUOTA_EXCEEDED } from "../../crds/org-quota/counts.ts";
 import { bindingSecretName, toBindingData } from "../../crds/service-binding/binding-secret.ts";
 import { instanceNamespaceOf, ServiceBinding } from "../../crds/service-binding/service-binding.ts";
+import { Route } from "../../crds/route/route.ts";
 import { ServiceBroker } from "../../crds/service-broker/service-broker.ts";
 import { wishOf } from "../../crds/service-instance/deletion-wish.ts";
 import { ServiceInstance } from "../../crds/service-instance/service-instance.ts";
@@ -45,8 +46,8 @@ import { planBinding, planSharing } from "./plan.ts";
 
 /** A silent broker holds some of them for a minute each. */
 const WORKERS = 48;
-/** Until an app is looked for again: it is read, not watched. */
-const APP_MISSING_MS = 1_000;
+/** Until an app or a route is looked for again: they are read, not watched. */
+const REFERENCE_MISSING_MS = 1_000;
 
 /** Until another operation on the instance is looked at again. */
 const SIBLING_MS = 1_000;
@@ -60,7 +61,7 @@ export function managedBindingController(shared: Omit<Brokers, "memory">): Contr
     // Ready is the other controller's, which every binding has.
     condition: "Provided",
     workers: WORKERS,
-    reads: [...TENANCY_KINDS, ServicePlan, ServiceOffering, ServiceBroker, App, BackendClass],
+    reads: [...TENANCY_KINDS, ServicePlan, ServiceOffering, ServiceBroker, App, BackendClass, Route],
     indexes: { ...WAITING_INDEXES, [GUID_INDEX]: indexByGUID, [INSTANCE_INDEX]: indexByInstance },
     watches: [
       NETWORK_SETTINGS_WATCH,
@@ -199,12 +200,8 @@ function isInstanceBusy({ binding, instance }: Bound, { read }: ReconcileContext
 async function toRequest(bound: Bound, context: ReconcileContext): Promise<BrokerRequest> {
   const { binding, guid, provided, offering } = bound;
   const { namespace = "" } = binding.metadata;
-  const app = binding.spec.appRef && context.read.find(App, { namespace, name: binding.spec.appRef.name });
-  // Without its GUID the broker would take the binding for a key.
-  if (binding.spec.appRef && !app)
-    throw new NotReady("AppMissing", `app ${binding.spec.appRef.name} does not exist yet`, {
-      requeueAfterMs: APP_MISSING_MS,
-    });
+  const appGUID = findAppGUID(binding, context);
+  const routeAddress = findRouteAddress(binding, context);
   const parameters = await readParameters(
     { namespace, name: binding.spec.parametersSecretRef?.name },
     { label: LABELS.serviceBinding, guid },
@@ -213,10 +210,32 @@ async function toRequest(bound: Bound, context: ReconcileContext): Promise<Broke
   return toBind(bound, provided, {
     tenancy: getTenancy(context.read, instanceNamespaceOf(binding)),
     appSpaceGUID: getTenancy(context.read, namespace).space.guid,
-    appGUID: app && resolveGUID(App, app, context).guid,
+    appGUID,
+    routeAddress,
     parameters,
     isRetrievable: offering?.spec.bindingsRetrievable ?? false,
   });
+}
+
+/** Without the GUID the broker would take the binding for a key. @throws NotReady */
+function findAppGUID({ metadata, spec: { appRef } }: ServiceBinding, context: ReconcileContext): string | undefined {
+  if (!appRef) return undefined;
+  const app = context.read.find(App, { namespace: metadata.namespace ?? "", name: appRef.name });
+  if (app) return resolveGUID(App, app, context).guid;
+  const message = `app ${appRef.name} does not exist yet`;
+  throw new NotReady("AppMissing", message, { requeueAfterMs: REFERENCE_MISSING_MS });
+}
+
+/** Host and path. @throws NotReady */
+function findRouteAddress(
+  { metadata, spec: { routeRef } }: ServiceBinding,
+  { read }: ReconcileContext,
+): string | undefined {
+  if (!routeRef) return undefined;
+  const route = read.find(Route, { namespace: metadata.namespace ?? "", name: routeRef.name });
+  if (route?.status?.url !== undefined) return route.status.url;
+  const message = `route ${routeRef.name} is not served yet`;
+  throw new NotReady("RouteMissing", message, { requeueAfterMs: REFERENCE_MISSING_MS });
 }
 
 /** An asynchronous broker tells the credentials once it is done. */
@@ -235,9 +254,11 @@ async function keep(
 ): Promise<Record<string, unknown>> {
   const type = provided.offeringName ?? "managed";
   const name = bindingSecretName(binding.metadata.name);
-  const data = toBindingData(toContent(body, { offering }), type);
+  const content = toContent(body, { offering });
+  const data = toBindingData(content, type);
   const label = { key: LABELS.serviceBinding, guid };
   const secret = { name, type: `servicebinding.io/${type}`, label, data };
   await putOwnSecret({ ref: ServiceBinding, object: binding }, secret, context);
-  return { binding: { name } };
+  const { routeServiceURL } = content;
+  return { binding: { name }, ...(binding.spec.type === "route" && routeServiceURL && { routeServiceURL }) };
 }

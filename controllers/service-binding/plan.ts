@@ -55,7 +55,7 @@ function refusalOf(
 ): BindingStep | undefined {
   if (!(plan?.spec.bindable ?? offering?.spec.bindable ?? true))
     return waiting("NotBindable", "the plan of the service instance does not allow bindings", true);
-  return !mountsVolumes && spec.type !== "key" && offering?.spec.requires.includes("volume_mount")
+  return !mountsVolumes && spec.type === "app" && offering?.spec.requires.includes("volume_mount")
     ? waiting("VolumesDisabled", `${VOLUMES_DISABLED}.`, true)
     : undefined;
 }

@@ -57,6 +57,10 @@ export const RouteBinding = defineKind({
       loadBalancing: loadBalancing.optional(),
       hashHeader: hashHeader.optional(),
       hashBalance: hashBalance.optional(),
+      routeService: z
+        .object({ url: z.string().min(1).max(2048) })
+        .optional()
+        .describe("A route service, which gets the requests first and sends them back."),
     }),
     "routeGUID",
     "hostname",

@@ -1,4 +1,4 @@
-// The ServiceBinding kind: gives the credentials of a ServiceInstance to an app, from the app's next start on, or to people, as a key.
+// The ServiceBinding kind: gives the credentials of a ServiceInstance to an app, from the app's next start on, or to people, as a key; or sends a route's requests to its service.
 import { z } from "zod";
 import { cfName } from "../cf-name.ts";
 import { immutable, readyStatus, withRules, type Resource } from "../../kube/api/resource.ts";
@@ -14,10 +14,13 @@ const spec = immutable(
       .optional()
       .describe("The name under which the app finds it, which defaults to the instance's; the name of a key."),
     type: z
-      .enum(["app", "key"])
+      .enum(["app", "key", "route"])
       .default("app")
-      .describe("app: for an app. key: for people, which only managed instances have."),
+      .describe(
+        "app: for an app. key: for people, which only managed instances have. route: for a route, whose requests the service sees first.",
+      ),
     appRef: refTo("App").optional().describe("The App, by name, in this namespace. Only with type app."),
+    routeRef: refTo("Route").optional().describe("The Route, by name, in this namespace. Only with type route."),
     instanceRef: refAnywhere("ServiceInstance").describe(
       "The ServiceInstance, by name, in this namespace or in that of a space which shares it with this one.",
     ),
@@ -30,6 +33,7 @@ const spec = immutable(
   "name",
   "type",
   "appRef",
+  "routeRef",
   "instanceRef",
   "parametersSecretRef",
 );
@@ -52,16 +56,21 @@ export const ServiceBinding = defineKind({
   shortNames: ["cfbinding"],
   categories: [CATEGORY],
   description:
-    "Gives the credentials of a ServiceInstance to an app, in VCAP_SERVICES, from the app's next start or restart on; or to people, as a key.",
+    "Gives the credentials of a ServiceInstance to an app, in VCAP_SERVICES, from the app's next start or restart on; or to people, as a key; or sends the requests of a route to its service first.",
   columns: [
     { name: "Type", jsonPath: ".spec.type" },
     { name: "App", jsonPath: ".spec.appRef.name" },
+    { name: "Route", jsonPath: ".spec.routeRef.name" },
     { name: "Instance", jsonPath: ".spec.instanceRef.name" },
     { name: "CF-Name", jsonPath: ".spec.name" },
     { name: "State", jsonPath: ".status.lastOperation.state" },
   ],
   spec: withRules(spec, [
-    { rule: "(self.type == 'app') == has(self.appRef)", message: "type app needs an appRef, and a key has none" },
+    { rule: "(self.type == 'app') == has(self.appRef)", message: "type app needs an appRef, and others have none" },
+    {
+      rule: "(self.type == 'route') == has(self.routeRef)",
+      message: "type route needs a routeRef, and others have none",
+    },
     { rule: "self.type != 'key' || has(self.name)", message: "a key needs a name" },
   ]),
   status: readyStatus({
@@ -69,6 +78,11 @@ export const ServiceBinding = defineKind({
     operation: pendingOperation.optional(),
     provided: providedBy.optional(),
     instanceGUID: z.string().max(253).optional().describe("GUID of the instance for which the broker was asked."),
+    routeServiceURL: z
+      .string()
+      .max(2048)
+      .optional()
+      .describe("The address to which requests of the route go first. Only with type route."),
     binding: z
       .object({ name: objectName.describe("Name of the Secret.") })
       .optional()

@@ -5,6 +5,7 @@ import type { BlobStore } from "../../blobs/blob-store.ts";
 import { createHostBuilder } from "../../backends/builders/host/host.ts";
 import { gatewayRouter } from "../../backends/routers/gateway/gateway.ts";
 import { ingressRouter } from "../../backends/routers/ingress/ingress.ts";
+import { ROUTE_SERVICE_KEY } from "../../backends/routers/local/route-service-key.ts";
 import { createLocalRouter } from "../../backends/routers/local/local.ts";
 import {
   createInstanceIndex,
@@ -162,11 +163,23 @@ function processRunner({ client, informers, telemetry, endpoint, blobs, data, lo
   };
 }
 
-function localRouter({ informers, telemetry, endpoint }: BackendDeps): Backend {
-  const router = createLocalRouter({ informers, telemetry, endpoint });
+function localRouter({ client, informers, telemetry, endpoint }: BackendDeps): Backend {
+  let key: Uint8Array | undefined;
+  // Read again where that failed, or another key was made.
+  const routeServiceKey = (): Uint8Array | undefined => {
+    void ROUTE_SERVICE_KEY.get(client).then(
+      (read) => (key = read),
+      () => undefined,
+    );
+    return key;
+  };
+  const router = createLocalRouter({ informers, telemetry, endpoint, routeServiceKey });
   return {
     controllers: router.controllers,
-    start: () => router.start(),
+    start: () => {
+      routeServiceKey();
+      router.start();
+    },
     stop: () => router.stop(),
     ready: () => router.isReady(),
     apps: {

@@ -2,6 +2,7 @@
 import type { Logger } from "pino";
 import { LOGIN_KEYS } from "../../api/identity/login-keys.ts";
 import { JOB_KEY } from "../../api/jobs/job-key.ts";
+import { ROUTE_SERVICE_KEY } from "../../backends/routers/local/route-service-key.ts";
 import { ENV_KEY } from "../../controllers/shared/env-snapshot.ts";
 import type { InstallationKey } from "../../crds/installation-key.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
@@ -16,6 +17,7 @@ type KeptKey = Pick<InstallationKey, "secretName" | "refresh">;
 const INSTALLATION_KEYS: Partial<Record<Operation, readonly KeptKey[]>> = {
   api: [JOB_KEY, LOGIN_KEYS],
   controllers: [ENV_KEY],
+  "local-router": [ROUTE_SERVICE_KEY],
 };
 
 export interface InstallationKeysOptions {

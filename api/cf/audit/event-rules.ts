@@ -92,7 +92,8 @@ function ofBinding(verb: string, data: (write: AuditedWrite) => Record<string, u
     const { spec, metadata, status } = write.object as ServiceBinding;
     if (spec.type === "key") return ofSelf(`service_key.start_${verb}`, data)(write);
     const isAsked = metadata.annotations?.[ANNOTATIONS.askedBy] !== undefined || status?.lastOperation !== undefined;
-    return ofSelf(`service_binding.${isAsked ? "start_" : ""}${verb}`, data)(write);
+    const noun = spec.type === "route" ? "service_route_binding" : "service_binding";
+    return ofSelf(`${noun}.${isAsked ? "start_" : ""}${verb}`, data)(write);
   };
 }
 

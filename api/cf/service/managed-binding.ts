@@ -20,7 +20,7 @@ const IN_PROGRESS = "There is an operation in progress for the service instance.
 export function requireBindable(
   { cache }: Pick<Session, "cache">,
   instance: ServiceInstance,
-  type: "app" | "key",
+  type: ServiceBinding["spec"]["type"],
 ): void {
   if (instance.spec.type !== "managed") return;
   requireAllowed(cache, instance, type);
@@ -33,7 +33,7 @@ export function requireBindable(
 }
 
 /** By the catalog. */
-function requireAllowed(cache: ClusterCache, instance: ServiceInstance, type: "app" | "key"): void {
+function requireAllowed(cache: ClusterCache, instance: ServiceInstance, type: ServiceBinding["spec"]["type"]): void {
   const plan = planOf(cache, instance);
   const offering = plan && offeringOf(cache, plan);
   if (!(plan?.spec.bindable ?? offering?.spec.bindable)) throw unprocessable("Service plan does not allow bindings.");

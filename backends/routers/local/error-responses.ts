@@ -69,6 +69,31 @@ export const routerResponses = {
     error: `endpoint_failure (${reason})`,
     text: `502 Bad Gateway: Registered endpoint failed to handle the request. App ${app}, instance ${endpoint?.index ?? "?"}: ${reason}`,
   }),
+  invalidSignature: (): RouterResponse => ({
+    status: 502,
+    error: "signature_validation_failed",
+    text: "502 Bad Gateway: The signature of the route service is not valid for this request. A route service sends X-CF-Proxy-Signature and X-CF-Proxy-Metadata back as it got them, to the URL of X-CF-Forwarded-Url.",
+  }),
+  expiredSignature: (): RouterResponse => ({
+    status: 504,
+    error: "expired_route_service_signature",
+    text: "504 Gateway Timeout: The route service sent the request back after more than 60 seconds.",
+  }),
+  noUpgrade: (): RouterResponse => ({
+    status: 503,
+    error: "route_service_unsupported",
+    text: "503 Service Unavailable: A route with a route service takes no WebSockets.",
+  }),
+  serviceFailed: (reason: string): RouterResponse => ({
+    status: 502,
+    error: `endpoint_failure (${reason})`,
+    text: `502 Bad Gateway: The route service of this route did not answer: ${reason}`,
+  }),
+  serviceTimeout: (seconds: number): RouterResponse => ({
+    status: 504,
+    error: "endpoint_failure (timeout)",
+    text: `504 Gateway Timeout: The route service of this route did not answer within ${seconds} seconds.`,
+  }),
   timeout: (endpoint: Endpoint, seconds: number): RouterResponse => ({
     status: 504,
     error: "endpoint_failure (timeout)",

@@ -11,6 +11,8 @@ import {
   readInstanceSelector,
 } from "./endpoint-chooser.ts";
 import { hostOf, type RequestFacts } from "./headers.ts";
+import { ROUTE_SERVICE_HEADERS } from "./route-service-signature.ts";
+import { planRouteService, type ServiceRequest } from "./route-services.ts";
 import type { Endpoint, Match, RoutingTable } from "./routing-table.ts";
 import { stickyInstance } from "./sticky-session.ts";
 
@@ -21,6 +23,13 @@ export interface RouterContext {
   telemetry: Telemetry;
   /** False until the routes are known. */
   isSynced: () => boolean;
+  /** The key of signatures for route services; undefined until it is known. */
+  routeServiceKey: () => Uint8Array | undefined;
+}
+
+/** A request to a route service, and the route that has it. */
+export interface ServiceTarget {
+  service: ServiceRequest;
 }
 
 /** At most this many instances are tried. */
@@ -38,8 +47,8 @@ export interface Exchange {
   facts: RequestFacts;
   /** The instance that the client's session is bound to. */
   sticky: string | undefined;
-  /** The next instance to try; an answer when there is none, or no more. */
-  next(): Target | RouterResponse;
+  /** The next instance to try, or the route service that the request goes to first; an answer when there is none, or no more. */
+  next(): Target | ServiceTarget | RouterResponse;
   /** The instance refused. `reason` goes into the answer when no other is left. */
   markFailed(endpoint: Endpoint, reason: string): void;
   /** Writes the line and gives the instance's place free. Only the first call counts. */
@@ -79,9 +88,9 @@ export function beginExchange(context: RouterContext, request: IncomingMessage):
     upstream,
     next() {
       const found = findEndpoints(context, request, host);
-      return "status" in found
-        ? (endedMeanwhile(state) ?? found)
-        : takeEndpoint(context, state, { ...found, hashed: hashedValue(found.match, request), sticky });
+      if ("status" in found) return endedMeanwhile(state) ?? found;
+      const first = findServiceStep(context, state, { match: found.match, request, facts });
+      return first ?? takeEndpoint(context, state, { ...found, hashed: hashedValue(found.match, request), sticky });
     },
     markFailed(endpoint, reason) {
       state.reason = reason;
@@ -107,6 +116,19 @@ export function beginExchange(context: RouterContext, request: IncomingMessage):
       context.telemetry.log({ source, sourceType: "RTR", message: formatAccess(access) });
     },
   };
+}
+
+/** Undefined for a request that goes to an instance, without the headers of the service. */
+function findServiceStep(
+  { routeServiceKey }: RouterContext,
+  state: ExchangeState,
+  { match, request, facts }: { match: Match; request: IncomingMessage; facts: RequestFacts },
+): ServiceTarget | RouterResponse | undefined {
+  if (match.route.routeService === undefined) return undefined;
+  state.match = match;
+  const step = planRouteService(match.route, request, { facts, key: routeServiceKey(), now: Date.now() });
+  if (step === undefined) facts.dropped = ROUTE_SERVICE_HEADERS;
+  return step === undefined || "status" in step ? step : { service: step };
 }
 
 interface Tried {

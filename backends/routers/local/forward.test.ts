@@ -49,7 +49,13 @@ async function routerTo(hostPorts: readonly number[], http2?: true, table = crea
     ({ ...target, index, instanceGUID: `i${index}`, host: "127.0.0.1", hostPort }) as Endpoint;
   table.setEndpoints("lrp", hostPorts.map(toEndpoint));
   const telemetry = { log: () => undefined } as unknown as Telemetry;
-  const context: RouterContext = { table, chooser: createEndpointChooser(), telemetry, isSynced: () => true };
+  const context: RouterContext = {
+    table,
+    chooser: createEndpointChooser(),
+    telemetry,
+    isSynced: () => true,
+    routeServiceKey: () => undefined,
+  };
   const dispatchers = createDispatchers();
   endings.push(() => dispatchers.destroy());
   return listen(

@@ -10,9 +10,8 @@ import type { Readable } from "node:stream";
 import type { Dispatcher } from "undici";
 import type { Dispatchers } from "./dispatchers.ts";
 import { type RouterResponse, routerResponses } from "./error-responses.ts";
-import { appOf, type Exchange, speaksHttp2, type Target } from "./exchange.ts";
+import { appOf, type Exchange, type ServiceTarget, speaksHttp2, type Target } from "./exchange.ts";
 import { type RawHeaders, requestHeaders, responseHeaders } from "./headers.ts";
-import type { Endpoint } from "./routing-table.ts";
 import { stickyCookie } from "./sticky-session.ts";
 
 /** Counts what went through. */
@@ -97,14 +96,53 @@ async function attempt(task: Attempt): Promise<{ status: number; answer?: Router
     const next = exchange.next();
     if ("status" in next) return { status: next.status, answer: next };
     exchange.upstream.startedAt ??= performance.now();
-    const passed = await pass(task, next);
+    if ("service" in next) return passToService(task, next);
+    const passed = await pass(task, toInstance(task, next));
     if (typeof passed === "number") return { status: passed };
     const canRetry = isRetryable(task, passed);
-    const reason = describe(passed, next.endpoint);
+    const reason = describe(passed, `${next.endpoint.host}:${next.endpoint.hostPort}`);
     if (canRetry) exchange.markFailed(next.endpoint, reason);
     if (canRetry && bytes.request === 0) continue;
     return toErrorResponse(cancellation, next, reason, task.timeoutSeconds);
   }
+}
+
+/** Tries once: the service may have acted on the request. */
+async function passToService(
+  task: Attempt,
+  { service }: ServiceTarget,
+): Promise<{ status: number; answer?: RouterResponse }> {
+  const { exchange, dispatchers, cancellation, timeoutSeconds } = task;
+  const { requestId } = exchange.facts;
+  const toHeaders = (raw: RawHeaders): string[] => responseHeaders(raw, requestId);
+  const passed = await pass(task, { ...service, dispatcher: dispatchers.http1, toHeaders });
+  if (typeof passed === "number") return { status: passed };
+  if (cancellation.reason === "client left") return clientDisconnected;
+  const answer = cancellation.reason
+    ? routerResponses.serviceTimeout(timeoutSeconds)
+    : routerResponses.serviceFailed(describe(passed, service.origin));
+  return { status: answer.status, answer };
+}
+
+/** A way for a request: the address, its headers there, and those of the answer for the client. */
+interface Way {
+  dispatcher: Dispatcher;
+  origin: string;
+  path: string;
+  headers: string[];
+  toHeaders: (raw: RawHeaders) => string[];
+}
+
+function toInstance({ exchange, dispatchers }: Attempt, target: Target): Way {
+  const { match, endpoint } = target;
+  const { request, facts } = exchange;
+  return {
+    dispatcher: speaksHttp2(match, endpoint) ? dispatchers.http2 : dispatchers.http1,
+    origin: `http://${endpoint.host}:${endpoint.hostPort}`,
+    path: request.url ?? "/",
+    headers: requestHeaders(request.rawHeaders, facts, endpoint),
+    toHeaders: (raw) => answeredHeaders(exchange, target, raw),
+  };
 }
 
 function toErrorResponse(
@@ -119,29 +157,27 @@ function toErrorResponse(
     : clientDisconnected;
 }
 
-/** Sends the request and streams the answer. Resolves with its status once all of it was written, or with the error of an instance that began no answer. */
-function pass(task: Attempt, target: Target): Promise<number | Error> {
-  const { exchange, dispatchers } = task;
-  const { match, endpoint } = target;
-  const dispatcher = speaksHttp2(match, endpoint) ? dispatchers.http2 : dispatchers.http1;
-  const { request, facts } = exchange;
+/** Sends the request and streams the answer. Resolves with its status once all of it was written, or with the error of a server that began no answer. */
+function pass(task: Attempt, way: Way): Promise<number | Error> {
+  const { exchange } = task;
+  const { request } = exchange;
   return new Promise((resolve) => {
     const finish = (outcome: number | Error): void => {
       exchange.upstream.endedAt = performance.now();
       resolve(outcome);
     };
-    dispatcher.dispatch(
+    way.dispatcher.dispatch(
       {
-        origin: `http://${endpoint.host}:${endpoint.hostPort}`,
-        path: request.url ?? "/",
+        origin: way.origin,
+        path: way.path,
         method: (request.method ?? "GET") as Dispatcher.HttpMethod,
-        headers: requestHeaders(request.rawHeaders, facts, endpoint),
+        headers: way.headers,
         // A generator (undici takes one, its types do not know) is not begun before there is a connection: nothing of the body is lost.
         body: hasBody(exchange) ? (countedBody(task) as unknown as Readable) : null,
         headersTimeout: 0,
         bodyTimeout: 0,
       },
-      createAnswerHandler(task, target, finish),
+      createAnswerHandler(task, way, finish),
     );
   });
 }
@@ -149,7 +185,7 @@ function pass(task: Attempt, target: Target): Promise<number | Error> {
 /** Writes the answer as it comes. undici's own streams would cost more than the rest of the router. */
 function createAnswerHandler(
   { exchange, response, bytes, cancellation }: Attempt,
-  target: Target,
+  { toHeaders }: Way,
   finish: (outcome: number | Error) => void,
 ): Dispatcher.DispatchHandler {
   /** 0 until the answer has begun. */
@@ -163,7 +199,7 @@ function createAnswerHandler(
     },
     onResponseStart(controller, code, _headers, statusText) {
       if (code < 200) return;
-      const headers = answeredHeaders(exchange, target, toTexts(controller.rawHeaders));
+      const headers = toHeaders(toTexts(controller.rawHeaders));
       response.writeHead(code, reasonPhrase(statusText || STATUS_CODES[code]), headers);
       // After writeHead: should it throw, the answer is the router's page.
       status = code;
@@ -257,9 +293,8 @@ function isRetryable({ exchange, cancellation }: Attempt, error: Error): boolean
   );
 }
 
-function describe(error: Error, endpoint: Endpoint): string {
+function describe(error: Error, where: string): string {
   const { code } = error as NodeJS.ErrnoException;
-  const where = `${endpoint.host}:${endpoint.hostPort}`;
   if (code === "ECONNREFUSED") return `dial tcp ${where}: connection refused`;
   if (code === "UND_ERR_CONNECT_TIMEOUT") return `dial tcp ${where}: timed out`;
   if (code === "UND_ERR_SOCKET" || code === "ECONNRESET") return `${where} closed the connection before it answered`;

@@ -1,4 +1,5 @@
 // The headers that the router removes and adds. Pure.
+import { ROUTE_SERVICE_HEADERS } from "./route-service-signature.ts";
 import type { Endpoint } from "./routing-table.ts";
 
 /** Headers that belong to one connection only. */
@@ -39,10 +40,12 @@ export interface RequestFacts {
   /** Milliseconds since the epoch. */
   receivedAt: number;
   scheme: "http" | "https";
+  /** Names, in lower case, of headers that are not passed on. */
+  dropped?: ReadonlySet<string>;
 }
 
-/** The headers for the instance. `upgrade` asks it for a WebSocket and nothing else. */
-export function requestHeaders(raw: RawHeaders, facts: RequestFacts, endpoint: Endpoint, upgrade = false): string[] {
+/** The headers for whoever gets the request next. */
+function forwardedHeaders(raw: RawHeaders, facts: RequestFacts, upgrade: boolean): string[] {
   const result: string[] = [];
   let forwardedFor = "";
   let [hasProto, hasStart] = [false, false];
@@ -50,15 +53,20 @@ export function requestHeaders(raw: RawHeaders, facts: RequestFacts, endpoint: E
     if (lower === "x-forwarded-for") forwardedFor += `${value}, `;
     hasProto ||= lower === "x-forwarded-proto";
     hasStart ||= lower === "x-request-start";
-    if (!requestOwn.has(lower)) result.push(name, value);
+    if (!requestOwn.has(lower) && !facts.dropped?.has(lower)) result.push(name, value);
   });
   if (upgrade) result.push("Connection", "Upgrade", "Upgrade", "websocket");
   result.push("X-Forwarded-For", forwardedFor + facts.remoteAddress);
   if (!hasProto) result.push("X-Forwarded-Proto", facts.scheme);
   if (!hasStart) result.push("X-Request-Start", String(facts.receivedAt));
+  result.push("X-Vcap-Request-Id", facts.requestId);
+  return result;
+}
+
+/** The headers for the instance. `upgrade` asks it for a WebSocket and nothing else. */
+export function requestHeaders(raw: RawHeaders, facts: RequestFacts, endpoint: Endpoint, upgrade = false): string[] {
+  const result = forwardedHeaders(raw, facts, upgrade);
   result.push(
-    "X-Vcap-Request-Id",
-    facts.requestId,
     "X-CF-ApplicationID",
     endpoint.appGUID,
     "X-CF-InstanceID",
@@ -66,6 +74,19 @@ export function requestHeaders(raw: RawHeaders, facts: RequestFacts, endpoint: E
     "X-CF-InstanceIndex",
     String(endpoint.index),
   );
+  return result;
+}
+
+/** The headers for a route service, with its own host. It calls `url` with the signature. */
+export function serviceHeaders(
+  raw: RawHeaders,
+  facts: RequestFacts,
+  { host, url, signature, metadata }: { host: string; url: string; signature: string; metadata: string },
+): string[] {
+  const dropped = new Set(["host", ...ROUTE_SERVICE_HEADERS]);
+  const result = forwardedHeaders(raw, { ...facts, dropped }, false);
+  result.push("Host", host, "X-CF-Forwarded-Url", url);
+  result.push("X-CF-Proxy-Signature", signature, "X-CF-Proxy-Metadata", metadata);
   return result;
 }
 

@@ -26,6 +26,7 @@ const context: RouterContext = {
   chooser: createEndpointChooser(),
   telemetry: { log: () => undefined } as unknown as Telemetry,
   isSynced: () => true,
+  routeServiceKey: () => undefined,
 };
 
 test.each<[string, string, Record<string, string>, number | "served"]>([

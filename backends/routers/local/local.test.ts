@@ -102,7 +102,7 @@ async function startRouter({ requestTimeoutMs }: { requestTimeoutMs: number }): 
   const fake = fakeWatches();
   telemetry = createTelemetry();
   put = fake.put;
-  router = createLocalRouter({ informers: fake.informers, telemetry, requestTimeoutMs });
+  router = createLocalRouter({ ...fake, telemetry, routeServiceKey: () => undefined, requestTimeoutMs });
   const server = createListener({ share: 0.1, acceptsWebSocket: () => true }, router.handleRequest);
   server.on("upgrade", router.handleUpgrade);
   edge = await listen(server);

@@ -37,6 +37,7 @@ export const localCapabilities: Readonly<Record<string, string>> = {
   internal: "loopback",
   crossSpace: "true",
   wildcardDepth: "any",
+  routeServices: "true",
   accessLog: "true",
 };
 
@@ -44,6 +45,8 @@ export interface LocalRouterOptions {
   informers: Informers;
   telemetry: Telemetry;
   endpoint?: ClassPublication["endpoint"];
+  /** The key of signatures for route services; undefined until it is known. */
+  routeServiceKey: () => Uint8Array | undefined;
   /** Deadline of a whole request; 900 s unless said. */
   requestTimeoutMs?: number;
 }
@@ -63,13 +66,14 @@ export interface LocalRouter {
 
 /** Makes the router; it answers 503 until `start` was called and the routes are known. */
 export function createLocalRouter(options: LocalRouterOptions): LocalRouter {
-  const { informers, telemetry, endpoint, requestTimeoutMs = 900_000 } = options;
+  const { informers, telemetry, endpoint, routeServiceKey, requestTimeoutMs = 900_000 } = options;
   const table = createRoutingTable();
   let followed: FollowedRoutes | undefined;
   // Once known, the table serves on with its content, even while the API server is away.
   let known = false;
   const isReady = (): boolean => (known ||= followed?.isSynced() ?? false);
-  const context: RouterContext = { table, chooser: createEndpointChooser(), telemetry, isSynced: isReady };
+  const chooser = createEndpointChooser();
+  const context: RouterContext = { table, chooser, telemetry, routeServiceKey, isSynced: isReady };
   const dispatchers = createDispatchers();
   return {
     controllers: [

@@ -29,6 +29,8 @@ export interface RouteEntry {
   hashHeader?: string;
   /** For `hash`: an instance with more than this many times the average of requests under way is passed over; 0 means no limit. */
   hashBalance?: number;
+  /** URL of the route service that gets the requests first. */
+  routeService?: string;
   /** Only programs of this machine reach it. */
   internal?: true;
   /** Where two routes say the same, the one that is first in this order serves. */

@@ -40,7 +40,7 @@ function toInstanceEndpoints(
 
 /** The route of a binding; undefined for what this router does not serve. */
 export function toRouteEntry(binding: RouteBinding): RouteEntry | undefined {
-  const { routeGUID, hostname, path, port, internal, destinations } = binding.spec;
+  const { routeGUID, hostname, path, port, internal, destinations, routeService } = binding.spec;
   if (binding.metadata.deletionTimestamp || port !== 0) return undefined;
   return {
     guid: routeGUID,
@@ -56,6 +56,7 @@ export function toRouteEntry(binding: RouteBinding): RouteEntry | undefined {
     })),
     ...toBalancing(binding),
     ...(internal && { internal }),
+    ...(routeService && { routeService: routeService.url }),
     order: `${binding.metadata.creationTimestamp} ${binding.metadata.namespace}/${binding.metadata.name}`,
   };
 }

@@ -19,6 +19,7 @@ export async function forwardUpgrade(exchange: Exchange, client: Duplex, head: B
   for (;;) {
     const next = exchange.next();
     if ("status" in next) return refuse(exchange, client, next);
+    if ("service" in next) return refuse(exchange, client, routerResponses.noUpgrade());
     exchange.upstream.startedAt ??= performance.now();
     const upstream = await dial(exchange, next.endpoint, client);
     if (!("reason" in upstream)) return connect(exchange, client, head, { ...upstream, target: next });

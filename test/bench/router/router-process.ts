@@ -18,7 +18,11 @@ export interface RouterProcessOptions {
 
 const { host, appPort } = childOptions<RouterProcessOptions>();
 const memory = createMemoryInformers();
-const router = createLocalRouter({ informers: memory.informers, telemetry: createTelemetry() });
+const router = createLocalRouter({
+  routeServiceKey: () => undefined,
+  informers: memory.informers,
+  telemetry: createTelemetry(),
+});
 router.start();
 memory.sync();
 
