@@ -118,7 +118,7 @@ describe("a constraint", () => {
     const all = { enforced: true, pendingReplicas: [], errors: [] };
     const judged = (acknowledgement: object | undefined, before?: object) =>
       plan(aConstraint({}, before), { rules: { ...rules, reads }, acknowledgement: acknowledgement as typeof all });
-    const enforced = { enforced: true, by: "WebhookAndStartGate", templateGeneration: 3 };
+    const enforced = { enforced: true, by: "StartGate", templateGeneration: 3 };
     expect(judged(all)).toMatchObject({
       children: [],
       status: enforced,

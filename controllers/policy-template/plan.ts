@@ -131,7 +131,7 @@ export function wasEnforced({ metadata, status }: Constraint, generation: number
   );
 }
 
-const BY_REPLICAS = "WebhookAndStartGate";
+const BY_REPLICAS = "StartGate";
 
 /** No policy of the API server holds rules that read other objects: the processes of the platform do. */
 function planReadsEnforcement({ constraint, generation, acknowledgement }: ConstraintPlanInput): EnforcementPlan {
@@ -149,7 +149,7 @@ function gateCondition(constraint: Constraint): ConditionDraft {
     type: "Enforced",
     status: "True",
     reason: "InForce",
-    message: `every process of the platform judges by it: writes that violate it ${EFFECTS[actionAt(constraint, "write")]} where the CF API or the webhook sees them, and starts are ${STARTS[actionAt(constraint, "start")]}`,
+    message: `every process of the platform judges by it: writes that violate it ${EFFECTS[actionAt(constraint, "write")]} at the CF API, and starts are ${STARTS[actionAt(constraint, "start")]}`,
   };
 }
 

@@ -99,7 +99,10 @@ const constraintSpec = z.object({
 
 const constraintStatus = readyStatus({
   enforced: z.boolean().optional().describe("Whether every door applies the constraint as it stands in spec."),
-  by: z.enum(["ValidatingAdmissionPolicy", "WebhookAndStartGate"]).optional().describe("What judges writes."),
+  by: z
+    .enum(["ValidatingAdmissionPolicy", "StartGate"])
+    .optional()
+    .describe("What holds the rules: an admission policy at every write, or the gate at the start of apps and tasks."),
   templateGeneration: z.int().optional().describe("Generation of the template's rules that are in force."),
   audit: z
     .object({

@@ -30,7 +30,7 @@ export function policyName({ kind, metadata }: Pick<Constraint, "kind" | "metada
   return `${kind.toLowerCase()}.${metadata.name}.${CONSTRAINTS_GROUP}`;
 }
 
-/** All policies and bindings of a constraint. None for rules that read other objects, which no such policy can hold: the CF API, the webhook and the start gate do. */
+/** All policies and bindings of a constraint. None for rules that read other objects, which no such policy can hold: the CF API and the start gate do. */
 export function toConstraintPolicies(spec: PolicyTemplateSpec, constraint: Constraint, now: Date): KubeObject[] {
   if (hasReads(spec)) return [];
   const rules = compileConstraint(spec, constraint, now);

@@ -77,7 +77,7 @@ const templateSpec = z.object({
   reads: listMap(z.array(read).max(3), ["as"])
     .optional()
     .describe(
-      "Other objects that the rules read. No ValidatingAdmissionPolicy can hold such rules: the CF API and the policy webhook judge writes, and no app or task starts that they refuse. Only for App, Droplet and Task.",
+      "Other objects that the rules read. No ValidatingAdmissionPolicy can hold such rules: the CF API judges its writes, and no app or task starts that they refuse, whoever wrote it. Only for App, Droplet and Task.",
     ),
   minKubernetes: z
     .string()

@@ -170,7 +170,7 @@ describe.skipIf(reason)("an operator's first policy", () => {
     await eventually(async () =>
       expect(JSON.parse(await kubectl("get", "onestarted", "one", "-o", "json")).status).toMatchObject({
         enforced: true,
-        by: "WebhookAndStartGate",
+        by: "StartGate",
       }),
     );
     const { code, output } = await cf("start", "other");

@@ -76,7 +76,7 @@ export function startGateTests(server: { name: string; start(): Promise<PolicySe
     test("no ValidatingAdmissionPolicy holds such rules, and the audit counts who breaks them", async () => {
       await eventually(async () =>
         expect((await platform.constraint({ kind: "OneApp", name: "one" })).status).toMatchObject({
-          by: "WebhookAndStartGate",
+          by: "StartGate",
           totalViolations: 0,
         }),
       );
