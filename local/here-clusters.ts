@@ -10,6 +10,8 @@ import { hostLauncher } from "../backends/runners/process/runner-context.ts";
 import { BackendClass } from "../crds/backend-class/backend-class.ts";
 import { Cluster } from "../crds/cluster/cluster.ts";
 import { HERE_LABEL } from "../crds/cluster/local-cluster.ts";
+import { LRP } from "../crds/lrp/lrp.ts";
+import { RouteBinding } from "../crds/route-binding/route-binding.ts";
 import { SYSTEM_NAMESPACE } from "../crds/groups.ts";
 import { PLATFORM_GROUP } from "../crds/platform-role.ts";
 import { systemObject } from "../crds/settings-object.ts";
@@ -40,6 +42,7 @@ export interface HereClusters {
 
 const HOST = "127.0.0.1";
 const STOPPED = "stopped";
+const SYNC_DEADLINE_MS = 10_000;
 
 /** Starts those that are there, and from then on follows the Clusters. A cluster that fails to start is logged, and tried again after a change. */
 export async function startHereClusters(options: HereClustersOptions): Promise<HereClusters> {
@@ -159,6 +162,10 @@ async function startRunner(
     onError: (err, what) => log.error({ err }, what),
   });
   disposables.defer(() => runner.stop("stop"));
+  // It reads both when it starts.
+  informers.ensure(LRP);
+  informers.ensure(RouteBinding);
+  await informers.waitSynced(SYNC_DEADLINE_MS);
   await runner.start();
   await runRunner(runner, { client, informers, log }, disposables);
   const membership = joinReplicas({

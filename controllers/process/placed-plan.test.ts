@@ -1,0 +1,49 @@
+// The part of each cluster in a process: a start that waits for its own cluster alone, and a step of a Rollout that is shared out.
+import { expect, test } from "vitest";
+import type { LRP } from "../../crds/lrp/lrp.ts";
+import { anLRP, aProcess, aRevision } from "../../crds/testing/objects.ts";
+import type { Draft } from "../../kube/client/client.ts";
+import { planCluster, planClusterRollout, shareOf, type Share } from "./placed-plan.ts";
+
+const content = { description: "", dropletRef: { name: "d1" }, processes: [] };
+const [one, two] = [aRevision(1, content), aRevision(2, content)];
+const assignments = [
+  { cluster: "local", indexes: [{ start: 0, end: 0 }, { start: 2, end: 2 }], state: "Active" as const, reason: "Chosen" },
+  { cluster: "west", indexes: [{ start: 1, end: 1 }, { start: 3, end: 3 }], state: "Active" as const, reason: "Chosen" },
+]; // prettier-ignore
+const lrp = (revision: string, metadata: object = {}): LRP =>
+  anLRP({ metadata: { name: `lrp-${revision}`, ...metadata }, spec: { revision, instances: 2 } });
+const makeLRP = (revision: { spec: { version: number } }, { instances, indexes }: Share): Draft => ({
+  metadata: { name: `lrp-${revision.spec.version}` },
+  spec: { instances, indexes },
+});
+const show = (drafts: Draft[]): [string | undefined, unknown][] =>
+  drafts.map((draft) => [draft.metadata.name, (draft["spec"] as { instances: number }).instances]);
+
+test("a cluster has the indexes of its pool that are wanted, and keeps the pool", () => {
+  expect(shareOf("west", assignments, 3)).toEqual({ instances: 1, indexes: assignments[1]?.indexes });
+  expect(shareOf("north", assignments, 3)).toEqual({ instances: 0, indexes: [] });
+});
+
+test.each<[string, LRP[], number, [string, number][]]>([
+  ["a start", [], 4, [["lrp-2", 2]]],
+  ["a start waits for the end of the former LRP there", [lrp("1")], 4, []],
+  ["an LRP of the revision is scaled", [lrp("2")], 3, [["lrp-2", 1]]],
+  ["one that ends is waited for", [lrp("2", { deletionTimestamp: "x" })], 4, []],
+  ["no instance of the process is the cluster's", [lrp("2")], 1, []],
+])("%s", (_what, existing, instances, expected) => {
+  const share = shareOf("west", assignments, instances);
+  const drafts = planCluster({ name: "west", existing }, { process: aProcess(), revision: two, share, makeLRP });
+  expect(show(drafts)).toEqual(expected);
+});
+
+test.each<[string, LRP[], number, number, [string, number][]]>([
+  ["the first new instance is on another cluster", [lrp("1")], 1, 4, [["lrp-1", 2]]],
+  ["the second is here, and an old one ends", [lrp("1")], 2, 3, [["lrp-1", 1], ["lrp-2", 1]]],
+  ["the old version stays at none, to return to", [lrp("1"), lrp("2")], 4, 0, [["lrp-1", 0], ["lrp-2", 2]]],
+])("%s", (_what, existing, ...[next, rest, expected]) => {
+  const counts = { target: { revision: two, instances: next }, running: one, rest: new Map([["1", rest]]) };
+  const shareFor = (instances: number): Share => shareOf("west", assignments, instances);
+  const drafts = planClusterRollout({ name: "west", existing }, counts, { process: aProcess(), shareFor, makeLRP });
+  expect(show(drafts)).toEqual(expected);
+}); // prettier-ignore
