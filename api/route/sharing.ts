@@ -1,6 +1,7 @@
 // Routes shared between spaces, behind the feature flag route_sharing: `/v3/routes/:guid/relationships`.
 import { z } from "zod";
 import { App } from "../../crds/app/app.ts";
+import { withoutSpace } from "../../crds/route/destinations.ts";
 import { MAX_SHARED_SPACES, Route } from "../../crds/route/route.ts";
 import { Space } from "../../crds/space/space.ts";
 import type { Session } from "../access/session.ts";
@@ -77,16 +78,10 @@ export const routeSharingEndpoints: readonly Endpoint[] = [
       const namespace = requireTarget(session, params.space, action);
       if (namespace === route.metadata.namespace)
         throw unprocessable(`${action} Routes cannot be removed from the space that owns them.`);
-      await session.patchWithRetry(Route, route, ({ spec: { sharedSpaces = [], destinations } }) =>
-        sharedSpaces.includes(namespace)
-          ? {
-              spec: {
-                sharedSpaces: sharedSpaces.filter((one) => one !== namespace),
-                destinations: destinations.filter((one) => one.namespace !== namespace),
-              },
-            }
-          : undefined,
-      );
+      await session.patchWithRetry(Route, route, (current) => {
+        const spec = withoutSpace(current, namespace);
+        return spec && { spec };
+      });
       return noContent();
     },
   }),

@@ -1,7 +1,7 @@
 // Endpoints of the spaces with which a service instance is shared.
 import { displayNameOf } from "../../crds/object-names.ts";
 import { ServiceBinding } from "../../crds/service-binding/service-binding.ts";
-import { MAX_SHARED_SPACES, ServiceInstance } from "../../crds/service-instance/service-instance.ts";
+import { MAX_SHARED_SPACES, ServiceInstance, withoutSpace } from "../../crds/service-instance/service-instance.ts";
 import { Space } from "../../crds/space/space.ts";
 import type { Session } from "../access/session.ts";
 import type { ClusterCache } from "../cache/cluster-cache.ts";
@@ -131,11 +131,10 @@ const unshare = endpoint({
     const namespace = session.cache.findByGUID(Space, params.space)?.status?.namespace;
     if (namespace === undefined)
       throw unprocessable(`Unable to unshare service instance from space ${params.space}. Ensure the space exists.`);
-    await session.patchWithRetry(ServiceInstance, instance, ({ spec: { sharedSpaces = [] } }) =>
-      sharedSpaces.includes(namespace)
-        ? { spec: { sharedSpaces: sharedSpaces.filter((one) => one !== namespace) } }
-        : undefined,
-    );
+    await session.patchWithRetry(ServiceInstance, instance, (current) => {
+      const spec = withoutSpace(current, namespace);
+      return spec && { spec };
+    });
     if (namespace !== instance.metadata.namespace) await waitUntilUnbound(session, instance, namespace);
     return noContent();
   },

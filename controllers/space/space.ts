@@ -36,6 +36,7 @@ import {
 import { findOrgOfNamespace } from "../shared/tenancy.ts";
 import { deleteContents, listCachedContents, SPACE_CONTENT_KINDS, listLiveContents } from "./contents.ts";
 import { planUnmirroredNote } from "../shared/unmirrored-labels.ts";
+import { endSharing } from "./end-sharing.ts";
 import { planSpaceNetwork } from "./network-policies.ts";
 import { NETWORK_CONFIG, readNetworkSettings } from "../shared/network-settings.ts";
 import { selectGroups } from "./security-groups.ts";
@@ -152,6 +153,7 @@ async function finalizeSpaceNamespace(
   if (!live) return undefined;
   const waiting = await deleteContents(name, cached, context);
   if (waiting) return waiting;
+  await endSharing(name, context);
   return space.spec.namespace === name
     ? await finalizeAdoptedNamespace(space, namespace, context)
     : await deleteNamespace(live, context);

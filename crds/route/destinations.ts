@@ -23,6 +23,18 @@ export function leadsTo(
   return destination.app === app.name && appNamespaceOf(route, destination) === (app.namespace ?? "");
 }
 
+/** Fields of a route's spec once it is no longer shared with a space: its destinations there go, too. Undefined when it is not shared with it. */
+export function withoutSpace(
+  { spec: { sharedSpaces = [], destinations } }: Pick<Route, "spec">,
+  namespace: string,
+): Partial<Route["spec"]> | undefined {
+  if (!sharedSpaces.includes(namespace)) return undefined;
+  return {
+    sharedSpaces: sharedSpaces.filter((one) => one !== namespace),
+    destinations: destinations.filter((one) => one.namespace !== namespace),
+  };
+}
+
 /** May apps of this namespace serve the route? */
 export function isAvailableIn(route: RoutePart, namespace: string | undefined): boolean {
   return namespace === route.metadata.namespace || (route.spec.sharedSpaces ?? []).includes(namespace ?? "");

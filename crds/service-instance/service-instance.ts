@@ -132,6 +132,15 @@ export const ServiceInstance = defineKind({
 });
 export type ServiceInstance = Resource<typeof ServiceInstance>;
 
+/** Fields of an instance's spec once it is no longer shared with a space; undefined when it is not shared with it. */
+export function withoutSpace(
+  { spec: { sharedSpaces = [] } }: Pick<ServiceInstance, "spec">,
+  namespace: string,
+): Partial<ServiceInstance["spec"]> | undefined {
+  if (!sharedSpaces.includes(namespace)) return undefined;
+  return { sharedSpaces: sharedSpaces.filter((one) => one !== namespace) };
+}
+
 /** Is it in this namespace, or shared with the space that has it? */
 export function isWithin({ metadata, spec }: Pick<ServiceInstance, "metadata" | "spec">, namespace = ""): boolean {
   return metadata.namespace === namespace || (spec.sharedSpaces ?? []).includes(namespace);

@@ -136,6 +136,7 @@ describe.skipIf(reason)("rights per operation", () => {
         "leader-host-builder",
         "leader-instance-index",
         "leader-local-router",
+        "leader-log-drains",
         "leader-policies",
         "leader-process-runner",
       ]);
