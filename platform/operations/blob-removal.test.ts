@@ -66,3 +66,10 @@ test.each(["Package", "Droplet", "LRP", "Staging"])("removes nothing while %s ca
   );
   expect(await blobs.has("space-1", blob.digest)).toBe(true);
 });
+
+test("nothing is removed while apps may run on other clusters", async () => {
+  await put("unused");
+  const read = reader({ Cluster: [{ metadata: { name: "west" } }] });
+  await expect(removeUnusedBlobs({ blobs, read, now: Date.now() + 2 * DAY_MS })).rejects.toThrow("(west)");
+  expect(await blobs.list()).toHaveLength(1);
+});

@@ -10,11 +10,12 @@ import { LRP } from "../../crds/lrp/lrp.ts";
 import { Package } from "../../crds/package/package.ts";
 import { Staging } from "../../crds/staging/staging.ts";
 import { TaskRun } from "../../crds/task-run/task-run.ts";
+import { OTHER_CLUSTERS, requireNoOtherClusters } from "./other-clusters.ts";
 import type { PeriodicTask } from "../leases/singletons.ts";
 
 const MAX_INTERVAL_MS = 60 * 60_000;
 /** Kinds that refer to content. */
-export const BLOB_REFERRERS = [Package, Droplet, LRP, TaskRun, Staging, Buildpack];
+export const BLOB_REFERRERS = [Package, Droplet, LRP, TaskRun, Staging, Buildpack, OTHER_CLUSTERS];
 
 export interface BlobRemovalOptions {
   blobs: BlobStore;
@@ -44,13 +45,14 @@ export function createBlobRemovalTask({
   return { reads: BLOB_REFERRERS, start: (signal) => void loop(signal) };
 }
 
-/** Removes unused content once. @throws NotSynced, NotPermitted and removes nothing while a kind that may refer to content is not readable */
+/** Removes unused content once. @throws Error and removes nothing while there are other clusters; NotSynced, NotPermitted while a kind that may refer to content is not readable */
 export async function removeUnusedBlobs({
   blobs,
   read,
   now,
   graceMs = removalGraceMs,
 }: Pick<BlobRemovalOptions, "blobs" | "read"> & { now: number; graceMs?: number }): Promise<number> {
+  requireNoOtherClusters(read);
   const stored = await blobs.list();
   // Read after the list, so that a content with a newer reference stays. A content that any space refers to stays in all.
   const referenced = listReferencedDigests(read);

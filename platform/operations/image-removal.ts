@@ -11,12 +11,13 @@ import { guidOf } from "../../crds/guid.ts";
 import { LRP } from "../../crds/lrp/lrp.ts";
 import { Staging } from "../../crds/staging/staging.ts";
 import { TaskRun } from "../../crds/task-run/task-run.ts";
+import { OTHER_CLUSTERS, requireNoOtherClusters } from "./other-clusters.ts";
 import type { PeriodicTask } from "../leases/singletons.ts";
 import type { PlatformRegistry } from "../open-blobs.ts";
 
 const MAX_INTERVAL_MS = 60 * 60_000;
 /** Kinds that refer to images, and App, whose images are kept for its next build. */
-export const IMAGE_REFERRERS = [App, Droplet, LRP, TaskRun, Staging];
+export const IMAGE_REFERRERS = [App, Droplet, LRP, TaskRun, Staging, OTHER_CLUSTERS];
 
 export interface ImageRemovalOptions {
   registry: Pick<PlatformRegistry, "client" | "prefix">;
@@ -50,7 +51,7 @@ export function createImageRemovalTask({
   return { reads: IMAGE_REFERRERS, start: (signal) => void loop(signal) };
 }
 
-/** Looks once. Undefined where the registry cannot be looked at. @throws NotSynced, NotPermitted and removes nothing while a kind is not readable */
+/** Looks once. Undefined where the registry cannot be looked at. @throws Error and removes nothing while there are other clusters; NotSynced, NotPermitted while a kind is not readable */
 export async function removeUnusedImages({
   registry: { client, prefix },
   read,
@@ -60,6 +61,7 @@ export async function removeUnusedImages({
   graceMs: number;
   unusedSince: ReadonlyMap<string, number>;
 }): Promise<{ removed: number; unusedSince: Map<string, number> } | undefined> {
+  requireNoOtherClusters(read);
   const images = await listAppImages(client, prefix);
   if (!images) return undefined;
   // Read after the list, so that an image with a newer reference stays.
