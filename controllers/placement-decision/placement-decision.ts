@@ -218,7 +218,7 @@ function listLocal({ metadata }: PlacementDecision, read: Reader): PlacedLRP[] {
   return byName(lrps.map((lrp) => toPlacedLRP(LOCAL_CLUSTER, lrp)));
 }
 
-/** A cluster that cannot be read keeps its entries: nobody knows better. */
+/** A cluster that cannot be read keeps its entries: nobody knows better. One whose Cluster is gone was given up. */
 function listRemote({ metadata, spec, status }: PlacementDecision, { clusters, read }: ReconcileContext): PlacedLRP[] {
   const known = (status?.clusters ?? []).filter(({ name }) => name !== LOCAL_CLUSTER);
   const names = new Set([
@@ -231,7 +231,8 @@ function listRemote({ metadata, spec, status }: PlacementDecision, { clusters, r
     const lrps = clusters.find(name)?.listOwned(LRP, metadata.labels?.[LABELS.process] ?? "");
     if (lrps) return byName(lrps.map((lrp) => toPlacedLRP(name, lrp)));
     const cluster = read.find(Cluster, { namespace: SYSTEM_NAMESPACE, name });
-    const since = cluster && unreachableSince(cluster);
+    if (!cluster) return [];
+    const since = unreachableSince(cluster);
     return known
       .filter((entry) => entry.name === name)
       .map(({ unreachableSince: before, ...entry }) => ({

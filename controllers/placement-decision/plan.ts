@@ -77,9 +77,10 @@ export function place(request: PlacementRequest, clusters: readonly ClusterFacts
 function judge(cluster: ClusterFacts, held: boolean, request: PlacementRequest): Verdict {
   const reason = findRejection(cluster, request);
   if (!held) return { cluster, held, reason };
+  if (!cluster.reachable) return { cluster, held, reason: "Unreachable" };
   // It grows where it is; only a cluster that the segment does not want any more, or that is silent, gets no new instance.
   const isAway = reason === "NotSelected" || reason === "RunnerMissing";
-  return { cluster, held, reason: isAway ? "NoLongerMatches" : reason === "Unreachable" ? reason : undefined };
+  return { cluster, held, reason: isAway ? "NoLongerMatches" : undefined };
 }
 
 function findRejection(

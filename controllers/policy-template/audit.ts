@@ -34,6 +34,8 @@ const SLICE_MS = 10;
 const NOTIFY_MS = 500;
 /** A cache that is not filled yet is asked again. */
 const RETRY_MS = 1_000;
+/** Between judgements of a constraint that has unknown verdicts: a look at all its objects. */
+const UNKNOWN_RETRY_MS = 10_000;
 /** Changes of objects that rules read are collected for this time: each may concern a whole org. */
 const READS_MS = 1_000;
 
@@ -59,6 +61,8 @@ export class PolicyAudit {
   /** Labels of namespaces as the first object was judged by them, until the namespace's change is delivered. */
   readonly #labels = new Map<string, Labels>();
   readonly #timers = new Set<NodeJS.Timeout>();
+  /** Constraints whose unknown verdicts are judged again soon. */
+  readonly #retrying = new Set<string>();
   #isClosed = false;
 
   constructor(informers: Pick<Informers, "dynamicWatches" | "read" | "store">) {
@@ -223,8 +227,17 @@ export class PolicyAudit {
     this.#appChanges.add(change.apps);
     if (!isUnknown) return void unknown.delete(at);
     unknown.add(at);
-    // A cache that is readable again may have no change to tell.
-    this.#readChanges.add(id, key.namespace === undefined ? "everywhere" : new Set([key.namespace]));
+    this.#retryUnknown(id);
+  }
+
+  /** A cache that is readable again may have no change to tell. */
+  #retryUnknown(id: string): void {
+    if (this.#retrying.has(id)) return;
+    this.#retrying.add(id);
+    this.#later(UNKNOWN_RETRY_MS, () => {
+      this.#retrying.delete(id);
+      this.#readChanges.add(id, "everywhere");
+    });
   }
 
   #verdictOf(constraint: JudgingConstraint, object: KubeObject): Verdict {

@@ -6,10 +6,16 @@ import { apiVersionOf } from "../../kube/api/resource-ref.ts";
 import type { Draft } from "../../kube/client/client.ts";
 import { NotReady, type ReconcileContext, type ReconcileResult } from "../../kube/controller/controller.ts";
 
-/** Names of the Secrets that an LRP's variables refer to. Pure. */
+/** Names of the Secrets that an LRP's variables and the files of its services refer to. Pure. */
 export function secretsOf(lrp: Draft): string[] {
-  const { env = [] } = lrp["spec"] as { env?: readonly EnvVar[] };
-  const names = env.flatMap(({ valueFrom }) => valueFrom?.secretKeyRef.name ?? []);
+  const { env = [], serviceFiles } = lrp["spec"] as {
+    env?: readonly EnvVar[];
+    serviceFiles?: { secretRef: { name: string } };
+  };
+  const names = [
+    ...env.flatMap(({ valueFrom }) => valueFrom?.secretKeyRef.name ?? []),
+    ...(serviceFiles ? [serviceFiles.secretRef.name] : []),
+  ];
   return [...new Set(names)].toSorted();
 }
 

@@ -15,12 +15,15 @@ export function planEnd(
   guid: string,
   { read, clusters }: Pick<ReconcileContext, "read" | "clusters">,
 ): FinalizeResult {
-  const entries = read.find(PlacementDecision, { namespace, name })?.status?.clusters ?? [];
+  const decision = read.find(PlacementDecision, { namespace, name });
+  // The status may not tell yet what was made on a cluster that was assigned.
+  const places = new Set([
+    ...(decision?.status?.clusters ?? []).map((one) => one.name),
+    ...(decision?.spec.assignments ?? []).map(({ cluster }) => cluster),
+  ]);
   // A cluster whose object is gone was given up.
   const exists = (one: string): boolean => read.find(Cluster, { namespace: SYSTEM_NAMESPACE, name: one }) !== undefined;
-  const unseen = entries
-    .map((one) => one.name)
-    .filter((one) => one !== LOCAL_CLUSTER && !clusters.find(one) && exists(one));
+  const unseen = [...places].filter((one) => one !== LOCAL_CLUSTER && !clusters.find(one) && exists(one));
   const holding = clusters.names().filter((one) => (clusters.find(one)?.listOwned(LRP, guid).length ?? 0) > 0);
   if (unseen.length === 0 && holding.length === 0) return undefined;
   const names = [...new Set([...holding, ...unseen])].join(", ");

@@ -1,4 +1,5 @@
 // Holds starts back that operator policy denies or cannot decide: no new Revision and no TaskRun is made. What runs is never stopped.
+import { LRUCache } from "lru-cache";
 import { ALLOWED_START, type StartVerdict } from "../../crds/policy-template/start.ts";
 import {
   keyOf,
@@ -31,6 +32,8 @@ const RETRY_MS = 5_000;
  * a rule which counts older objects holds back all but the oldest.
  */
 const SETTLE_MS = 2_000;
+/** Bounds the memory of objects that were deleted while they were held. Beyond it the least recent are judged again by their next event alone. */
+const MAX_REMEMBERED = 10_000;
 /** Objects older than this were seen by all caches long ago. Far more than clocks differ. */
 const NEW_MS = 60_000;
 
@@ -46,15 +49,17 @@ export interface HeldStarts {
 }
 
 export function createHeldStarts(gate: StartGate): HeldStarts {
-  /** When each held object was judged first, in milliseconds. */
-  const held = new Map<string, number>();
+  /** When each object was judged first, by uid, in milliseconds: an allowed one does not wait again. */
+  const judged = new LRUCache<string, number>({ max: MAX_REMEMBERED });
+  const held = new LRUCache<string, true>({ max: MAX_REMEMBERED });
   return {
     find(metadata, objects, now) {
-      const key = keyOf(metadata);
-      const since = held.get(key) ?? now.getTime();
+      const uid = metadata.uid ?? keyOf(metadata);
+      const since = judged.get(uid) ?? now.getTime();
+      judged.set(uid, since);
       const problem = toHeldStart(gate.judge(objects), settlesIn(metadata, now, since));
-      if (problem) held.set(key, since);
-      else held.delete(key);
+      if (problem) held.set(keyOf(metadata), true);
+      else held.delete(keyOf(metadata));
       return problem;
     },
     source(enqueue, signal) {

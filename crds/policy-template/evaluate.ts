@@ -10,7 +10,7 @@ import { hasReads, type PolicyTemplateSpec } from "./policy-template.ts";
 import { STABLE_LABELS } from "../labels.ts";
 import { namespaceSelector } from "./namespace-selector.ts";
 import { policyName } from "./policy-objects.ts";
-import type { Refs } from "./refs.ts";
+import { MAX_READ_OBJECTS, type Refs } from "./refs.ts";
 import { findSubject, livesInSpaces } from "./subjects.ts";
 import { sentenceEnd, sentenceStart, toSentence, toVerdict, type Verdict, type Violation } from "./verdict.ts";
 
@@ -76,10 +76,10 @@ export function evaluate(constraints: readonly JudgingConstraint[], review: Revi
   );
 }
 
-/** The sentence of a constraint that is unknown: `Running tasks: cannot be decided now, since Task objects are not known (policy few)`. */
+/** The sentence of a constraint that is unknown: `Running tasks: cannot be decided now, since its Task objects cannot be read or are more than 1000 (policy few)`. */
 export function toUndecidedSentence({ template: { title, reads = [] }, constraint }: JudgingConstraint): string {
   const kinds = [...new Set(reads.map(({ kind }) => kind))].join(" and ");
-  const message = `cannot be decided now, since ${kinds} objects are not known`;
+  const message = `cannot be decided now, since its ${kinds} objects cannot be read or are more than ${MAX_READ_OBJECTS}`;
   return toSentence(title, { message, constraint: constraint.metadata.name });
 }
 
@@ -119,10 +119,19 @@ function judge(one: JudgingConstraint, review: Review, base: Lookup): Violation[
   });
 }
 
+/** Does the constraint judge this object by others? */
+export function readsOthersFor(one: JudgingConstraint, review: Review): boolean {
+  return mayReach(one, review) && matchesByReads(one, reviewVariables(review));
+}
+
+function matchesByReads({ reach }: JudgingConstraint, base: Lookup): boolean {
+  return reach !== undefined && evaluatePolicy(reach, base, undefined).length > 0;
+}
+
 /** Other objects are read only where the constraint matches. */
-function withRefs({ template, reach }: JudgingConstraint, { refs }: Review, base: Lookup): Lookup | "unknown" {
-  if (!reach || evaluatePolicy(reach, base, undefined).length === 0) return base;
-  const read = (template.reads ?? []).map((one) => [one.as, refs?.(one) ?? "unknown"] as const);
+function withRefs(one: JudgingConstraint, { refs }: Review, base: Lookup): Lookup | "unknown" {
+  if (!matchesByReads(one, base)) return base;
+  const read = (one.template.reads ?? []).map((each) => [each.as, refs?.(each) ?? "unknown"] as const);
   if (read.some(([, objects]) => objects === "unknown")) return "unknown";
   const value = fromJson(Object.fromEntries(read));
   return (name) => (name === "refs" ? value : base(name));

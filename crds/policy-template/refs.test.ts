@@ -111,7 +111,7 @@ describe("the verdict is unknown", () => {
 
   test("and its sentence names the policy and the kind", () => {
     expect(toUndecidedSentence(prepareConstraint(template(), constraint(), NOW))).toBe(
-      "Few tasks: cannot be decided now, since Task objects are not known (policy few)",
+      "Few tasks: cannot be decided now, since its Task objects cannot be read or are more than 1000 (policy few)",
     );
   });
 });

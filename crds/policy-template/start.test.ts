@@ -57,7 +57,9 @@ test.each<[string, object, object, object]>([
 test("it is undecided without the objects, and without the labels of the namespace", () => {
   expect(judge({ enforcement }, reads, { ...facts, list: () => undefined })).toMatchObject({
     denied: [],
-    undecided: ["Demo: cannot be decided now, since Droplet objects are not known (policy c)"],
+    undecided: [
+      "Demo: cannot be decided now, since its Droplet objects cannot be read or are more than 1000 (policy c)",
+    ],
   });
   expect(judge({ enforcement }, reads, { ...facts, namespaceLabels: undefined }).undecided).toEqual([
     expect.stringContaining("the labels of namespace acme-dev are not known"),

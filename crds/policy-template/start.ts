@@ -1,9 +1,8 @@
 // The verdict about the start of an app or a task, by the constraints that deny there. Pure.
 import type { KubeObject } from "../../kube/api/object.ts";
 import { actionAtStart, constraintId } from "./constraint.ts";
-import { evaluate, toUndecidedSentence, type JudgingConstraint } from "./evaluate.ts";
+import { evaluate, readsOthersFor, toUndecidedSentence, type JudgingConstraint } from "./evaluate.ts";
 import { titleOf, type Policies } from "./policies.ts";
-import { hasReads } from "./policy-template.ts";
 import { createRefs, type ListObjects } from "./refs.ts";
 import { toSentence } from "./verdict.ts";
 
@@ -36,7 +35,6 @@ export function judgeStart(policies: Policies, objects: readonly KubeObject[], f
   for (const object of objects) {
     const constraints = listStartConstraints(policies, object.kind);
     if (constraints.length === 0) continue;
-    verdict.readsOthers ||= constraints.some(({ template }) => hasReads(template));
     const { namespaceLabels, list } = facts();
     if (!namespaceLabels) {
       verdict.undecided.push(
@@ -46,6 +44,7 @@ export function judgeStart(policies: Policies, objects: readonly KubeObject[], f
     }
     const refs = createRefs(list, { object, namespaceLabels });
     const review = { point: "start", operation: "CREATE", object, namespaceLabels, refs } as const;
+    verdict.readsOthers ||= constraints.some((one) => readsOthersFor(one, review));
     const { violations, unknown } = evaluate(constraints, review);
     verdict.denied.push(...violations.map((one) => toSentence(titleOf(policies, one), one)));
     const open = constraints.filter(({ constraint }) => unknown.includes(constraintId(constraint)));

@@ -19,6 +19,8 @@ export interface Clusters extends ObserveClusters {
   markers: () => RemoteMarkers;
 }
 
+type ClusterFacts = Pick<ClusterObservation, "uid" | "version">;
+
 export interface ClustersOptions {
   client: KubeClient;
   informers: Informers;
@@ -29,7 +31,7 @@ export interface ClustersOptions {
 /** Follows the Clusters from now on. Without any it costs a watch. */
 export function startClusters(context: ClustersOptions): Clusters {
   const { client, informers, log, disposables } = context;
-  const facts = new Map<string, Pick<ClusterObservation, "uid" | "version">>();
+  const facts = new Map<string, ClusterFacts>();
   const problems = new Map<string, string>();
   const { store, release } = informers.ensure(Cluster);
   const provider = createClusterProvider({
@@ -48,7 +50,7 @@ export function startClusters(context: ClustersOptions): Clusters {
     },
     async engage(clusters) {
       if (clusters.length > 0) hub.id ??= await readHubId(client);
-      await engageAll(clusters, { client, provider, problems });
+      await engageAll(clusters, { client, provider, problems, facts });
     },
     onError: (err) => log.warn({ err }, "clusters cannot be engaged; retrying"),
   });
@@ -67,7 +69,7 @@ function markersOf({ id }: { id?: string }): RemoteMarkers {
 
 function toObservations(
   provider: ClusterProvider,
-  facts: ReadonlyMap<string, Pick<ClusterObservation, "uid" | "version">>,
+  facts: ReadonlyMap<string, ClusterFacts>,
   problems: ReadonlyMap<string, string>,
 ): ObserveClusters {
   return {
@@ -83,10 +85,21 @@ function toObservations(
 
 async function engageAll(
   clusters: readonly Cluster[],
-  { client, provider, problems }: { client: KubeClient; provider: ClusterProvider; problems: Map<string, string> },
+  {
+    client,
+    provider,
+    problems,
+    facts,
+  }: { client: KubeClient; provider: ClusterProvider; problems: Map<string, string>; facts: Map<string, ClusterFacts> },
 ): Promise<void> {
   const wanted = new Set(clusters.map(({ metadata }) => metadata.name));
-  for (const name of Object.keys(provider.states())) if (!wanted.has(name)) void provider.disengage(name);
+  for (const name of Object.keys(provider.states())) {
+    if (wanted.has(name)) continue;
+    void provider.disengage(name);
+    // A Cluster of this name that comes later may be another one.
+    facts.delete(name);
+    problems.delete(name);
+  }
   for (const cluster of clusters) {
     const { name } = cluster.metadata;
     try {
@@ -109,7 +122,7 @@ async function identify({
   remote: KubeClient;
   known: string | undefined;
   signal: AbortSignal;
-}): Promise<Pick<ClusterObservation, "uid" | "version">> {
+}): Promise<ClusterFacts> {
   const [{ metadata }, own, version] = await Promise.all([
     remote.get(Namespace, { name: "kube-system" }, { signal }),
     client.get(Namespace, { name: "kube-system" }, { signal }),
