@@ -119,7 +119,10 @@ describe("a rule that reads other objects", () => {
   });
 
   test.each([
-    ["deny", ["One app: cannot be decided now, since its App objects cannot be read or are more than 1000 (policy one)"]],
+    [
+      "deny",
+      ["One app: cannot be decided now, since its App objects cannot be read or are more than 1000 (policy one)"],
+    ],
     ["dryrun", []],
   ])("that cannot be read leaves the write to others, with the action %s", (action, expected) => {
     const cache = {

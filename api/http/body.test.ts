@@ -1,6 +1,6 @@
 // Accepted and rejected bodies.
 import { expect, test } from "vitest";
-import { parseJson, parseYaml } from "./body.ts";
+import { parseForm, parseJson, parseYaml } from "./body.ts";
 
 const unread = "Request invalid due to parse error: invalid request body";
 
@@ -55,4 +55,10 @@ test.each([
 test("marks of JSON in a text count for nothing", () => {
   const text = `${times(50_000, '{"[')}\\`;
   expect(parseJson(Buffer.from(JSON.stringify({ text })))).toEqual({ text });
+});
+
+test("a form has a bound on its size and its fields", () => {
+  expect(parseForm(Buffer.from("a=1&b=%20&a=2"))).toEqual({ a: "2", b: " " });
+  expect(() => parseForm(Buffer.from("a=1&".repeat(101)))).toThrow(unread);
+  expect(() => parseForm(Buffer.from(`a=${"x".repeat(128 * 1024)}`))).toThrow(unread);
 });

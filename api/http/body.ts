@@ -70,9 +70,16 @@ export async function parseYaml(body: Buffer, caller: string): Promise<Record<st
   return toRecord(read.json);
 }
 
-/** The fields of a form (application/x-www-form-urlencoded); the last of a repeated name counts. */
+/** Callers are not known yet where forms are read, so a form may take little time. Tokens are within some kilobytes. */
+const MAX_FORM_BYTES = 128 * 1024;
+const MAX_FORM_FIELDS = 100;
+
+/** The fields of a form (application/x-www-form-urlencoded); the last of a repeated name counts. @throws CFError MessageParseError for a large one */
 export function parseForm(body: Buffer): Record<string, string> {
-  return Object.fromEntries(new URLSearchParams(decodeUtf8(body)));
+  const text = body.length <= MAX_FORM_BYTES ? decodeUtf8(body) : undefined;
+  if (text === undefined || text.split("&", MAX_FORM_FIELDS + 1).length > MAX_FORM_FIELDS)
+    throw parseError(new Error(`a form has at most ${MAX_FORM_FIELDS} fields and ${MAX_FORM_BYTES} bytes`));
+  return Object.fromEntries(new URLSearchParams(text));
 }
 
 function toRefusal({ fault, message }: YamlFault): CFError {

@@ -145,9 +145,10 @@ export function planRoute(input: RouteInput): ReconcileResult {
   };
 }
 
-/** The oldest binding counts. One that is being deleted counts until it is gone: no request passes the service by meanwhile. */
+/** The oldest binding with an address counts, else the oldest. One that is being deleted counts until it is gone: no request passes the service by meanwhile. */
 function findRouteService({ bindings }: Pick<RouteInput, "bindings">): ServiceBinding | undefined {
-  return bindings.toSorted((a, b) => (ageOf(a) < ageOf(b) ? -1 : 1))[0];
+  const oldestFirst = bindings.toSorted((a, b) => (ageOf(a) < ageOf(b) ? -1 : 1));
+  return oldestFirst.find(({ status }) => status?.routeServiceURL !== undefined) ?? oldestFirst[0];
 }
 
 function ageOf({ metadata }: ServiceBinding): string {

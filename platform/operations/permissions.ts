@@ -5,6 +5,7 @@ import { LIST_WATCH_VERBS, permissionsOf } from "../../kube/controller/permissio
 import { toResourceRules, type Permission, type ResourceRule } from "../../kube/rbac/resource-rules.ts";
 import { IMPERSONATOR_ROLE } from "../../api/identity/token-issuer.ts";
 import { API_PERMISSIONS } from "../../api/access/platform-permissions.ts";
+import { ROUTE_SERVICE_KEY } from "../../backends/routers/local/route-service-key.ts";
 import { policyControllers } from "../../controllers/controllers.ts";
 import { listControllerPermissions } from "../../controllers/shared/permissions.ts";
 import { POLICY_PERMISSIONS, POLICY_SYSTEM_PERMISSIONS } from "./policies.ts";
@@ -56,6 +57,7 @@ const SYSTEM_SECRETS: Partial<Record<Operation, readonly string[]>> = {
     BROKER_CREDENTIALS_SECRET,
     ...SPACE_CREDENTIALS_SECRETS,
   ],
+  "local-router": [ROUTE_SERVICE_KEY.secretName],
 };
 
 /** Other permissions in the system namespace. */

@@ -125,7 +125,9 @@ test("a start is undecided, denied and allowed as the kinds become known and cha
   change();
   expect(gate.judge([anApp()]).undecided).toEqual([expect.stringContaining("labels of namespace acme-dev")]);
   fill(Namespace as ResourceRef, space);
-  expect(gate.judge([anApp()]).undecided).toEqual([expect.stringContaining("Task objects cannot be read or are more than 1000")]);
+  expect(gate.judge([anApp()]).undecided).toEqual([
+    expect.stringContaining("Task objects cannot be read or are more than 1000"),
+  ]);
   fill(Task as ResourceRef, task);
   expect(gate.judge([anApp()])).toMatchObject({ denied: ["Demo: a task runs (policy c)"], undecided: [] });
   await vi.advanceTimersByTimeAsync(1_000);

@@ -1,5 +1,6 @@
 // The elected part of the operation `log-drains`: sends the logs of apps to the drains of their bound services.
 import { setTimeout as delay } from "node:timers/promises";
+import type { Logger } from "pino";
 import { App } from "../../crds/app/app.ts";
 import { BackendClass } from "../../crds/backend-class/backend-class.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
@@ -76,7 +77,7 @@ async function keepDrains({ context, client, tell }: Keeper, signal: AbortSignal
     members,
   });
   const drains = new AppDrains({ follow: (source, options) => telemetry.followLogs(source, options), tell });
-  const known = new KnownDrains(tell);
+  const known = new KnownDrains(tell, log);
   const places = new Map<string, string>();
   while (!signal.aborted) {
     try {
@@ -112,9 +113,11 @@ interface Known {
 class KnownDrains {
   readonly #known = new Map<string, Known>();
   readonly #tell: Keeper["tell"];
+  readonly #log: Logger;
 
-  constructor(tell: Keeper["tell"]) {
+  constructor(tell: Keeper["tell"], log: Logger) {
     this.#tell = tell;
+    this.#log = log;
   }
 
   async read(
@@ -124,7 +127,11 @@ class KnownDrains {
   ): Promise<WantedDrain[]> {
     const keys = new Set(candidates.map(keyOf));
     for (const key of this.#known.keys()) if (!keys.has(key)) this.#known.delete(key);
-    for (const candidate of candidates) await this.#refresh(candidate, sources, now);
+    for (const candidate of candidates)
+      // A drain that cannot be read now stays as it is known, and holds up no other.
+      await this.#refresh(candidate, sources, now).catch((err: unknown) =>
+        this.#log.debug({ err, binding: candidate.binding.metadata.name }, "the Secret of a drain cannot be read"),
+      );
     return withinLimits([...this.#known.values()].flatMap(({ drain }) => (drain && "address" in drain ? [drain] : [])));
   }
 

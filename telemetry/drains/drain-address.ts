@@ -29,10 +29,12 @@ const LOGS = new Set(["logs", "all", ""]);
 
 export function parseDrainAddress(text: string): DrainAddress | DrainProblem {
   if (!URL.canParse(text)) return { problem: "its address is no URL" };
-  const url = new URL(text);
-  const transport = url.protocol.slice(0, -1);
+  const transport = new URL(text).protocol.slice(0, -1);
   if (!isTransport(transport)) return { problem: "its address begins with none of syslog, syslog-tls and https" };
-  // Schemes that Node does not know keep the host as it is written.
+  const posted = text.trim().replace(/^https-batch:/i, "https:");
+  if (!URL.canParse(posted)) return { problem: "its address is no URL" };
+  // As https the host is read as the client reads it: `127.1` is 127.0.0.1. A host of syslog stays as it is written, and is looked up.
+  const url = new URL(posted);
   const host = url.hostname.replace(/^\[(.*)\]$/, "$1");
   if (host === "") return { problem: "its address names no host" };
   const { searchParams: query } = url;
@@ -40,7 +42,7 @@ export function parseDrainAddress(text: string): DrainAddress | DrainProblem {
     transport,
     host,
     port: url.port === "" ? PORTS[transport] : Number(url.port),
-    url: text.replace(/^https-batch:/i, "https:"),
+    url: posted,
     hasMetadata: query.get("disable-metadata") !== "true",
     wantsLogs: LOGS.has(query.get("drain-data") ?? query.get("drain-type") ?? ""),
   };

@@ -81,10 +81,16 @@ async function writeAll(socket: Socket, messages: readonly Buffer[]): Promise<vo
 function openPoster(
   { transport, url }: DrainAddress,
   certificates: DrainCertificates,
-  { lookup }: DrainNetwork,
+  { lookup, mayConnect }: DrainNetwork,
 ): DrainConnection {
+  const connectTo = buildConnector({ lookup, timeout: CONNECT_MS, ...certificates });
   const dispatcher = new Agent({
-    connect: buildConnector({ lookup, timeout: CONNECT_MS, ...certificates }),
+    connect(options, callback) {
+      // Addresses are never looked up, so they are judged here, in the form that the connection gets.
+      const host = options.hostname.replace(/^\[(.*)\]$/, "$1");
+      if (isIP(host) && !mayConnect(host)) return callback(new Error("the address is not open to this space"), null);
+      connectTo(options, callback);
+    },
     connections: 1,
     headersTimeout: WRITE_MS,
     bodyTimeout: WRITE_MS,
