@@ -1,11 +1,9 @@
 // Endpoints of ServiceBinding: `/v3/service_credential_bindings`.
 import type { z } from "zod";
 import { App } from "../../crds/app/app.ts";
-import { LABELS } from "../../crds/labels.ts";
 import { displayNameOf } from "../../crds/object-names.ts";
 import { isBound } from "../../crds/service-binding/bound-service.ts";
 import { ServiceBinding } from "../../crds/service-binding/service-binding.ts";
-import { isAtBroker } from "../../crds/service-instance/managed-fields.ts";
 import { ServiceInstance } from "../../crds/service-instance/service-instance.ts";
 import { ServiceOffering } from "../../crds/service-offering/service-offering.ts";
 import { ServicePlan } from "../../crds/service-plan/service-plan.ts";
@@ -15,14 +13,14 @@ import type { Session } from "../access/session.ts";
 import { isOneOf, listObjects } from "../lists/list-objects.ts";
 import { appGUIDOf, appOf } from "../cf/app/owner-app.ts";
 import { toMetadataPatch } from "../http/metadata.ts";
-import { instanceOf } from "../cf/service/bindings.ts";
+import { instanceOf, isBeingAsked, isOfBroker } from "../cf/service/bindings.ts";
 import { createBinding, createKey } from "../cf/service/create-binding.ts";
 import { findBindingContent } from "../cf/service/binding-content.ts";
 import { offeringOf, planOf } from "../cf/service/catalog.ts";
-import { readParameters } from "../cf/service/read-parameters.ts";
+import { readBindingParameters } from "../cf/service/binding-parameters.ts";
 import { deleteAtBroker } from "../cf/service/delete-at-broker.ts";
 import { accepted, created, endpoint, noContent, ok, type Endpoint } from "../routing/endpoint.ts";
-import { CFError, notFound, unprocessable } from "../http/errors.ts";
+import { notFound, unprocessable } from "../http/errors.ts";
 import { includedBound } from "../included/included.ts";
 import { presentPage } from "../lists/page.ts";
 import { metadataOnlySchema } from "../http/shared-schemas.ts";
@@ -217,7 +215,7 @@ const remove = endpoint({
   handler: async ({ session, params }) => {
     const binding = getCredentialBinding(session, params.guid);
     if (binding.spec.type === "key") requireKeyRights(session, binding.metadata.namespace);
-    if (!isOfBroker(session, binding)) {
+    if (!isOfBroker(session.cache, binding)) {
       await session.delete(ServiceBinding, binding);
       return noContent();
     }
@@ -226,16 +224,6 @@ const remove = endpoint({
     return accepted(await newBrokerJob(session, `${nounOf(binding)}.delete`, ServiceBinding, binding));
   },
 });
-
-/** A binding that the broker still makes can be deleted, as in CF. */
-function isBeingAsked({ status = {} }: ServiceBinding): boolean {
-  const { type, state } = status.lastOperation ?? {};
-  return type === "create" && state === "initial" && isAtBroker(status);
-}
-
-function isOfBroker({ cache }: Session, binding: ServiceBinding): boolean {
-  return instanceOf(cache, binding)?.spec.type === "managed" || binding.status?.lastOperation !== undefined;
-}
 
 const details = endpoint({
   method: "GET",
@@ -267,15 +255,7 @@ const parameters = endpoint({
   summary: "Get the parameters of a service credential binding, as its broker was given them",
   handler: async ({ session, params }) => {
     const binding = getCredentialBinding(session, params.guid);
-    const instance = instanceOf(session.cache, binding);
-    const plan = instance && planOf(session.cache, instance);
-    const offering = plan && offeringOf(session.cache, plan);
-    if (!instance || !offering?.spec.bindingsRetrievable)
-      throw new CFError("ServiceFetchBindingParametersNotSupported");
-    if (!isBound(instance, binding)) throw notFound("Service credential binding");
-    const secret = binding.spec.parametersSecretRef?.name;
-    const owner = { label: LABELS.serviceBinding, guid: params.guid };
-    return ok(await readParameters(session, binding, { secret, owner }));
+    return ok(await readBindingParameters(session, binding, "Service credential binding"));
   },
 });
 

@@ -1,19 +1,15 @@
 // Endpoints of ServiceBindings of routes: `/v3/service_route_bindings`.
 import type { z } from "zod";
-import { LABELS } from "../../crds/labels.ts";
 import { displayNameOf } from "../../crds/object-names.ts";
 import { Route } from "../../crds/route/route.ts";
-import { isBound } from "../../crds/service-binding/bound-service.ts";
 import { ServiceBinding } from "../../crds/service-binding/service-binding.ts";
-import { isAtBroker } from "../../crds/service-instance/managed-fields.ts";
 import { ServiceInstance } from "../../crds/service-instance/service-instance.ts";
 import type { Session } from "../access/session.ts";
-import { instanceOf } from "../cf/service/bindings.ts";
-import { offeringOf, planOf } from "../cf/service/catalog.ts";
+import { instanceOf, isBeingAsked, isOfBroker } from "../cf/service/bindings.ts";
 import { deleteAtBroker } from "../cf/service/delete-at-broker.ts";
-import { readParameters } from "../cf/service/read-parameters.ts";
+import { readBindingParameters } from "../cf/service/binding-parameters.ts";
 import { bindRoute, routeOf } from "../cf/service/route-bindings.ts";
-import { CFError, notFound, unprocessable } from "../http/errors.ts";
+import { notFound, unprocessable } from "../http/errors.ts";
 import { toMetadataPatch } from "../http/metadata.ts";
 import { metadataOnlySchema } from "../http/shared-schemas.ts";
 import { includedOfRouteBindings } from "../included/included.ts";
@@ -133,15 +129,11 @@ const remove = endpoint({
   summary: "Delete a service route binding",
   handler: async ({ session, params }) => {
     const binding = getRouteBinding(session, params.guid);
-    const { status = {} } = binding;
-    if (instanceOf(session.cache, binding)?.spec.type !== "managed" && status.lastOperation === undefined) {
+    if (!isOfBroker(session.cache, binding)) {
       await session.delete(ServiceBinding, binding);
       return noContent();
     }
-    const { type, state } = status.lastOperation ?? {};
-    // A binding that the broker still makes can be deleted, as in CF.
-    if (type === "create" && state === "initial" && isAtBroker(status))
-      throw unprocessable("There is an operation in progress for the service route binding.");
+    if (isBeingAsked(binding)) throw unprocessable("There is an operation in progress for the service route binding.");
     await deleteAtBroker(session, ServiceBinding, binding);
     return accepted(await newBrokerJob(session, "service_route_bindings.delete", ServiceBinding, binding));
   },
@@ -154,15 +146,7 @@ const parameters = endpoint({
   summary: "Get the parameters of a service route binding, as its broker was given them",
   handler: async ({ session, params }) => {
     const binding = getRouteBinding(session, params.guid);
-    const instance = instanceOf(session.cache, binding);
-    const plan = instance && planOf(session.cache, instance);
-    const offering = plan && offeringOf(session.cache, plan);
-    if (!instance || !offering?.spec.bindingsRetrievable)
-      throw new CFError("ServiceFetchBindingParametersNotSupported");
-    if (!isBound(instance, binding)) throw notFound("Service route binding");
-    const secret = binding.spec.parametersSecretRef?.name;
-    const owner = { label: LABELS.serviceBinding, guid: params.guid };
-    return ok(await readParameters(session, binding, { secret, owner }));
+    return ok(await readBindingParameters(session, binding, "Service route binding"));
   },
 });
 

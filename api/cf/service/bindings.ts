@@ -4,6 +4,7 @@ import { filesVariable, servicesDelivery } from "../../../crds/app/features.ts";
 import { systemEnv } from "../../../crds/app/vcap.ts";
 import { newestBound, toBoundService } from "../../../crds/service-binding/bound-service.ts";
 import { instanceNamespaceOf, ServiceBinding } from "../../../crds/service-binding/service-binding.ts";
+import { isAtBroker } from "../../../crds/service-instance/managed-fields.ts";
 import { isWithin, ServiceInstance } from "../../../crds/service-instance/service-instance.ts";
 import type { Session } from "../../access/session.ts";
 import type { ClusterCache, ObjectFinder } from "../../cache/cluster-cache.ts";
@@ -27,6 +28,17 @@ export function instanceOf(cache: ObjectFinder, binding: ServiceBinding): Servic
   return cache
     .store(ServiceInstance)
     .find({ namespace: instanceNamespaceOf(binding), name: binding.spec.instanceRef.name });
+}
+
+/** Must a broker be asked to delete the binding? So must one whose instance is gone, once its broker was asked to make it. */
+export function isOfBroker(cache: ObjectFinder, binding: ServiceBinding): boolean {
+  return instanceOf(cache, binding)?.spec.type === "managed" || binding.status?.lastOperation !== undefined;
+}
+
+/** The broker was asked to make the binding, and its answer is not known. One that the broker still makes can be deleted, as in CF. */
+export function isBeingAsked({ status = {} }: ServiceBinding): boolean {
+  const { type, state } = status.lastOperation ?? {};
+  return type === "create" && state === "initial" && isAtBroker(status);
 }
 
 /** VCAP_SERVICES, or where it is a file, as the app's next start would have it. The caller must have been authorized to read the app's environment. */
