@@ -32,10 +32,10 @@ import {
 } from "../../kube/controller/controller.ts";
 import { appKey, indexByApp, mapAppToOwned, OWNING_APP_INDEX, withoutDeleting } from "../shared/app-owned.ts";
 import { chooseClass } from "../shared/choose-class.ts";
-import { GUID_INDEX, indexByGUID } from "../shared/guid.ts";
+import { GUID_INDEX, indexByGUID, resolveGUID } from "../shared/guid.ts";
+import { listLRPsOfProcess } from "../shared/lrps-of-process.ts";
 import { findPlacement } from "../shared/placement.ts";
 import { resolveProcessGUID } from "../shared/process-guid.ts";
-import { resolveGUID } from "../shared/guid.ts";
 import { unreachableSince } from "../shared/reachable.ts";
 import { findOpenRollout } from "../shared/rollouts.ts";
 import { TENANCY_KINDS } from "../shared/tenancy.ts";
@@ -130,8 +130,7 @@ function findRunner({ metadata, spec }: Process, app: App, read: Reader): string
 
 /** Instances that ran before the segment had a placement stay. */
 function heldLocally({ metadata }: Process, read: Reader): Assignment[] {
-  const lrps = read.list(LRP, { namespace: metadata.namespace, labels: { [LABELS.ownerUid]: metadata.uid ?? "" } });
-  const indexes = toRanges(lrps.flatMap(({ spec }) => wantedIndexes(spec)));
+  const indexes = toRanges(listLRPsOfProcess(read, metadata).flatMap(({ spec }) => wantedIndexes(spec)));
   return indexes.length > 0 ? [{ cluster: LOCAL_CLUSTER, indexes, state: "Active", reason: "Held" }] : [];
 }
 
@@ -213,9 +212,8 @@ function findRejected(decision: PlacementDecision, read: Reader): PlacementPlan[
 }
 
 function listLocal({ metadata }: PlacementDecision, read: Reader): PlacedLRP[] {
-  const owner = metadata.ownerReferences?.find(({ kind }) => kind === Process.kind)?.uid ?? "";
-  const lrps = read.list(LRP, { namespace: metadata.namespace, labels: { [LABELS.ownerUid]: owner } });
-  return byName(lrps.map((lrp) => toPlacedLRP(LOCAL_CLUSTER, lrp)));
+  const uid = metadata.ownerReferences?.find(({ kind }) => kind === Process.kind)?.uid;
+  return byName(listLRPsOfProcess(read, { ...metadata, uid }).map((lrp) => toPlacedLRP(LOCAL_CLUSTER, lrp)));
 }
 
 /** A cluster that cannot be read keeps its entries: nobody knows better. One whose Cluster is gone was given up. */

@@ -24,6 +24,7 @@ import {
 } from "../../kube/controller/controller.ts";
 import { Namespace, Secret } from "../../kube/api/builtin.ts";
 import type { Reader } from "../../kube/cache/reader.ts";
+import { listLRPsOfProcess } from "../shared/lrps-of-process.ts";
 import {
   OWNING_APP_INDEX,
   appKey,
@@ -146,7 +147,7 @@ function reconcileLRPs(process: Process, app: App, context: LRPContext): Reconci
 
 function reconcileHere(process: Process, app: App, context: LRPContext): ReconcileResult {
   const { read, history } = context;
-  const existing = listOwnedLRPs(process, read);
+  const existing = listLRPsOfProcess(read, process.metadata);
   const versions = process.spec.type === "web" ? findRolloutVersions(app, history, existing) : undefined;
   if (versions) return reconcileRollout(process, app, { ...context, versions, existing });
   if (desiredInstances(process) === 0) return planNoInstances("NoInstances");
@@ -201,7 +202,7 @@ function reconcileOnClusters(
   const { read, history, decision, guid, clusters } = context;
   if (app.spec.state !== "Stopped" && app.status?.revision === undefined) return planWithoutRevision(app);
   const rollout = findOpenRollout(history.rollouts);
-  const local = listOwnedLRPs(process, read);
+  const local = listLRPsOfProcess(read, process.metadata);
   const running = findRunningRevision(app, history);
   const remote = clusters.names().flatMap((name) => clusters.find(name)?.listOwned(LRP, guid) ?? []);
   if (running) readRolloutsOf([...local, ...remote], running, context);
@@ -266,11 +267,4 @@ function planWithoutRevision(app: App): ReconcileResult {
   return {
     ready: { status: "False", reason: "NoRevision", message: `app ${app.metadata.name} has not started: ${why}` },
   };
-}
-
-function listOwnedLRPs(process: Process, read: Reader): LRP[] {
-  return read.list(LRP, {
-    namespace: process.metadata.namespace,
-    labels: { [LABELS.ownerUid]: process.metadata.uid ?? "" },
-  });
 }
