@@ -6,10 +6,10 @@ import { printError, printJson } from "./output.ts";
 
 /** All commands, as a person looks for them. A test holds that none is missing and that it fits a screen. */
 const GROUPS: readonly (readonly [title: string, commands: string])[] = [
-  ["Start", "local start, push, dev, logs, events, open"],
+  ["Start", "local start, push, dev, logs, events, open, workload"],
   ["Apps", "apps, app, start, stop, restart, restage, scale, delete, render"],
   ["Rollouts", "rollout start, rollout status, rollout continue"],
-  ["", "rollout cancel, rollout undo, revisions"],
+  ["", "rollout cancel, rollout undo, revisions, adjust"],
   ["Tasks, env", "run, tasks, cancel-task, env, set-env, unset-env"],
   ["Routes", "routes, create-route, delete-route, map-route, unmap-route"],
   ["Services", "services, service, marketplace, create-service, delete-service"],

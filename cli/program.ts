@@ -13,6 +13,7 @@ import { addBindings, addInstanceRemoval, addInstanceVerbs, addServices } from "
 import { addHelp, addShell } from "./commands/shell.ts";
 import { addTasks } from "./commands/tasks.ts";
 import { addTarget } from "./commands/target.ts";
+import { addWorkloads } from "./commands/workloads.ts";
 import { EXIT_CODES } from "./failure.ts";
 import { tellUsageErrors, topHelp } from "./help.ts";
 
@@ -30,6 +31,7 @@ export function buildProgram(): Command {
   addEvents(program);
   addEnvironment(program);
   addAppVerbs(program);
+  addWorkloads(program);
   addRollouts(program);
   addTasks(program);
   addRoutes(program);

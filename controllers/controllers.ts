@@ -1,6 +1,7 @@
 // All controllers of CF's kinds. Those that ask service brokers are one leader's; the others need none: each is a pure translation, and claims decide races.
 import type { MakeDropletImage } from "../blobs/registry/images/make-droplet-image.ts";
 import type { Controller } from "../kube/controller/controller.ts";
+import { adjustmentController } from "./adjustment/adjustment.ts";
 import { appController, appGUIDController } from "./app/app.ts";
 import { auditLogController } from "./audit-log/audit-log.ts";
 import { buildController } from "./build/build.ts";
@@ -74,6 +75,7 @@ export function createControllers(options: ControllersOptions): Controller[] {
     appController(options),
     appGUIDController,
     processController(options),
+    adjustmentController,
     rolloutController,
     packageController(options.hasContent),
     buildController(options),

@@ -1,5 +1,6 @@
 // All admission policies. The API server enforces them for every client, even while no process of the platform runs.
 import type { KubeObject } from "../kube/api/object.ts";
+import { adjustmentPolicy } from "./adjustment/policy.ts";
 import { App } from "./app/app.ts";
 import { DEFINITIONS } from "./definitions.ts";
 import { internalDomainPolicy } from "./domain/policies.ts";
@@ -52,6 +53,7 @@ export function listAdmissionPolicies(): KubeObject[] {
     ...serviceInstancePolicies(),
     internalDomainPolicy(),
     templateDeletionPolicy(),
+    adjustmentPolicy(),
   ].flatMap(toPolicyObjects);
 }
 

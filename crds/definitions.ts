@@ -1,4 +1,5 @@
 // The one list of our kinds, in the order in which they are created and listed. The platform's other tables of kinds are derived from their definitions.
+import { Adjustment } from "./adjustment/adjustment.ts";
 import { App } from "./app/app.ts";
 import { AuditLog } from "./audit-log/audit-log.ts";
 import { BackendClass } from "./backend-class/backend-class.ts";
@@ -79,6 +80,7 @@ const KINDS: readonly ResourceDefinition[] = [
   PolicyTemplate,
   Cluster,
   PlacementDecision,
+  Adjustment,
 ];
 
 export const DEFINITIONS: readonly KindDefinition[] = KINDS;

@@ -16,6 +16,12 @@ export const STABLE_LABELS = {
   sourceType: "cupola.dev/source-type",
 } as const;
 
+/** Labels by which a Service or an autoscaler of a person's own selects the instances of a process, over all versions. */
+export const INSTANCE_SELECTOR_LABELS = {
+  app: STABLE_LABELS.app,
+  processType: STABLE_LABELS.processType,
+} as const;
+
 /** Tier observe: readable, may change between releases. */
 export const OBSERVE_LABELS = {
   ownerUid: "cupola.dev/owner-uid",

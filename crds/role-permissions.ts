@@ -1,5 +1,14 @@
 // The permission table, from the definitions of the kinds. ClusterRoles, the permissions of endpoints, and field policies (field-policies.ts) are derived from it.
-import { ClusterRole, Event } from "../kube/api/builtin.ts";
+import {
+  ClusterRole,
+  Deployment,
+  Event,
+  Ingress,
+  Pod,
+  PodDisruptionBudget,
+  Service,
+  StatefulSet,
+} from "../kube/api/builtin.ts";
 import type { KubeObject } from "../kube/api/object.ts";
 import type { ResourceDefinition } from "../kube/api/resource.ts";
 import { DEFINITIONS } from "./definitions.ts";
@@ -18,6 +27,7 @@ import {
   POLICY_AUTHOR,
   POLICY_READER,
   SPACE_MANAGER,
+  SPACE_OBSERVE,
   SPACE_READERS,
 } from "./roles.ts";
 
@@ -37,6 +47,13 @@ export const ROLE_PERMISSIONS: readonly RolePermission[] = [
   // Constraints are kinds that PolicyTemplates make at run time.
   { on: [CONSTRAINTS], verbs: [...READ, ...WRITE], roles: [POLICY_ADMIN] },
   { on: [CONSTRAINTS], verbs: READ, roles: [POLICY_AUTHOR, POLICY_READER, GLOBAL_AUDITOR_CLUSTER_ROLE] },
+  // kubectl get, describe and logs of what the platform generates.
+  {
+    on: [Pod, Service, Deployment, StatefulSet, PodDisruptionBudget, Ingress, Event],
+    verbs: READ,
+    roles: [SPACE_OBSERVE],
+  },
+  { on: [Pod], subresource: "log", verbs: ["get"], roles: [SPACE_OBSERVE] },
   // kubectl describe shows an object's Events.
   { on: [Event], verbs: READ, roles: [...SPACE_READERS, ORG_MANAGER, ORG_AUDITOR] },
 ];

@@ -49,6 +49,10 @@ export const CLUSTER_READER = "cupola-cluster-reader";
 export const POLICY_AUTHOR = "cupola-policy-author";
 /** Writes constraints, and reads PolicyTemplates. */
 export const POLICY_ADMIN = "cupola-policy-admin";
+/** Sees what is generated for apps in a space: pods, their logs, workloads. An operator binds it; no CF role has it. */
+export const SPACE_OBSERVE = "cupola-space-observe";
+/** Adjusts the pods of apps in a space, within what the operator allows. An operator binds it; no CF role has it. */
+export const SPACE_TWEAK = "cupola-space-tweak";
 /** Lets every authenticated user read PolicyTemplates and constraints, cluster-wide: people may know the rules that refuse their writes. */
 export const POLICY_READER = "cupola-policy-reader";
 

@@ -87,6 +87,14 @@ export const cpuQuantity = z
   .regex(/^[0-9]+(\.[0-9]+)?m?$/)
   .describe("CPU per instance as a Kubernetes quantity (500m, 2). Defaults to a share that follows memory.");
 
+/** As long as the patches of a process that act (adjustment/of-process.ts). */
+export const adjustmentText = z
+  .string()
+  .max(65536)
+  .describe(
+    "Patch on the pod template as JSON, from the Adjustments of the process: its metadata and spec, merged as docs/workload-contract.md says.",
+  );
+
 /** Process types of a droplet and their start commands. */
 export const processTypes = z.record(z.string().max(255), z.string().max(65536)).meta({ maxProperties: 100 });
 

@@ -9,6 +9,8 @@ import {
   ORG_AUDITOR_IN_SPACE,
   ORG_CREATOR,
   ORG_MANAGER_IN_SPACE,
+  SPACE_OBSERVE,
+  SPACE_TWEAK,
   SYSTEM_READER,
   type CFRole,
 } from "../crds/roles.ts";
@@ -25,6 +27,8 @@ const COLUMNS: readonly [heading: string, clusterRole: string][] = [
   ["org auditor", CF_ROLES.organization_auditor.clusterRole],
   ["global auditor", GLOBAL_AUDITOR_CLUSTER_ROLE],
   ["everybody", SYSTEM_READER],
+  ["observe", SPACE_OBSERVE],
+  ["tweak", SPACE_TWEAK],
 ];
 
 const READ = "get, list, watch";
@@ -53,6 +57,9 @@ function meanings(): string[] {
     `The platform itself binds \`${ORG_MANAGER_IN_SPACE}\` and \`${ORG_AUDITOR_IN_SPACE}\` in every space for the managers and auditors of its org, \`${SYSTEM_READER}\` and`,
     `\`${CLUSTER_READER}\` for everybody, and \`${ORG_CREATOR}\` while the feature flag \`user_org_creation\` is on. Orgs and spaces themselves are granted by name: everyone inside may read them,`,
     "managers of the org and of the space may update them, and lists show what one may get.",
+    "",
+    `Nobody has these until an operator binds them in the namespace of a space ([workloads](operate/workloads.md)): \`${SPACE_OBSERVE}\` reads what is generated for apps there, with the logs of pods;`,
+    `\`${SPACE_TWEAK}\` writes Adjustments.`,
     "",
   ];
 }

@@ -1,5 +1,7 @@
 // Renders an LRP's pod, and what surrounds it whichever kind of workload makes the pods. Pure; shared by the runners whose instances are pods.
 import { GRACE_SECONDS } from "../grace-seconds.ts";
+import { adjustTemplate } from "../../crds/adjustment/merge.ts";
+import { parsePatch } from "../../crds/adjustment/of-process.ts";
 import { ANNOTATIONS, LABELS, STABLE_LABELS } from "../../crds/labels.ts";
 import { wantedIndexes } from "../../crds/lrp/index-pool.ts";
 import type { LRP } from "../../crds/lrp/lrp.ts";
@@ -33,7 +35,9 @@ export interface PodTemplate {
 }
 
 export function planPodTemplate(lrp: LRP, variant: PodVariant): PodTemplate {
-  return { metadata: lrpMetadata(lrp), spec: planPod(lrp, variant) };
+  const template = { metadata: lrpMetadata(lrp), spec: planPod(lrp, variant) };
+  const { adjustment } = lrp.spec;
+  return adjustment === undefined ? template : adjustTemplate(template, parsePatch(adjustment));
 }
 
 /** Labels and annotations of a generated object. */
@@ -42,7 +46,8 @@ export interface ContractMetadata {
   annotations: Record<string, string>;
 }
 
-function lrpMetadata({ metadata }: LRP): ContractMetadata {
+/** Metadata of the objects that make the pods of an LRP, which no adjustment changes. */
+export function lrpMetadata({ metadata }: LRP): ContractMetadata {
   const { labels, annotations } = contractMetadata(metadata);
   return { labels: { ...labels, [LABELS.lrp]: metadata.name }, annotations };
 }

@@ -1,11 +1,12 @@
-// The Kubernetes API as `cup policy` uses it: templates and constraints are Kubernetes objects that the CF API does not show.
+// The Kubernetes API as `cup` uses it for objects that the CF API does not show: policies, workloads, adjustments.
 import type { KubeClient } from "../../kube/client/client.ts";
 import { createClient } from "../../kube/client/create-client.ts";
 import { KubeError } from "../../kube/client/errors.ts";
 import { loadKubeconfig, type KubeconfigOptions } from "../../kube/client/kubeconfig.ts";
 import { CONSTRAINTS_GROUP } from "../../crds/groups.ts";
+import { Adjustment } from "../../crds/adjustment/adjustment.ts";
 import { PolicyTemplate } from "../../crds/policy-template/policy-template.ts";
-import { POLICY_ADMIN, POLICY_AUTHOR, POLICY_READER } from "../../crds/roles.ts";
+import { POLICY_ADMIN, POLICY_AUTHOR, POLICY_READER, SPACE_TWEAK } from "../../crds/roles.ts";
 import { toUnreachable } from "../api/unreachable.ts";
 import { Failure } from "../failure.ts";
 import { resolveTarget } from "../target/resolve-target.ts";
@@ -51,6 +52,8 @@ export function toFailure(error: KubeError, server: string): Failure {
 function adviseRole({ details }: KubeError): string | undefined {
   if (details?.group === CONSTRAINTS_GROUP)
     return `ask an admin for the ClusterRole ${POLICY_ADMIN}, which writes constraints, or ${POLICY_READER}`;
+  if (details?.kind === Adjustment.plural)
+    return `ask an admin to bind the ClusterRole ${SPACE_TWEAK} to you in the space's namespace`;
   return details?.kind === PolicyTemplate.plural
     ? `ask an admin for the ClusterRole ${POLICY_AUTHOR}, which writes templates, or ${POLICY_READER}`
     : undefined;

@@ -1,5 +1,6 @@
 // Claims an App's name, and creates its missing Processes and a Revision at each start and restart.
 import { isDeepStrictEqual } from "node:util";
+import { Adjustment } from "../../crds/adjustment/adjustment.ts";
 import { App } from "../../crds/app/app.ts";
 import { BackendClass } from "../../crds/backend-class/backend-class.ts";
 import { Build } from "../../crds/build/build.ts";
@@ -85,7 +86,7 @@ export function appController({ startGate }: AppOptions): Controller {
   return defineController({
     name: "app",
     for: App,
-    reads: [BackendClass, ServiceInstance, ServiceBinding],
+    reads: [Adjustment, BackendClass, ServiceInstance, ServiceBinding],
     indexes: {
       [GUID_INDEX]: indexByGUID,
       [CLAIMED_NAME_INDEX]: (app: App) => [claimObjectName(appName(app))],
@@ -247,7 +248,13 @@ async function takeSnapshot(
     droplet,
     processes: withoutDeleting(live.filter((process) => process !== undefined)),
   };
-  return planSnapshot({ ...sources, env, services, classes: read.list(BackendClass) });
+  return planSnapshot({
+    ...sources,
+    env,
+    services,
+    classes: read.list(BackendClass),
+    adjustments: read.list(Adjustment, { namespace: app.metadata.namespace }),
+  });
 }
 
 function listRevisions({ metadata: { name, namespace } }: App, read: Reader): Revision[] {

@@ -1,6 +1,7 @@
 // When a snapshot is due, its content, and its description.
 import { describe, expect, test } from "vitest";
-import { aDroplet, anApp, aProcess, aRevision, aRollout, aRunner } from "../../crds/testing/objects.ts";
+import { Adjustment } from "../../crds/adjustment/adjustment.ts";
+import { aDroplet, anApp, aProcess, aRevision, aRollout, aRunner, makeObject } from "../../crds/testing/objects.ts";
 import { describeChange, isSnapshotDue, planSnapshot, type RevisionSpec, type SnapshotInput } from "./snapshot.ts";
 
 const started = { state: "Started", droplet: { name: "d1" } };
@@ -11,6 +12,7 @@ const base: SnapshotInput = {
   env: [],
   services: { env: [] },
   classes: [aRunner()],
+  adjustments: [],
   revisions: [],
 };
 
@@ -39,6 +41,26 @@ describe("when a snapshot is due", () => {
       false,
     ],
   ])("%s", (_what, app, due) => expect(isSnapshotDue(app, [revision])).toBe(due));
+});
+
+describe("adjustments", () => {
+  const patch = { spec: { nodeSelector: { disk: "ssd" }, hostNetwork: true } };
+  const adjustments = [makeObject(Adjustment, "shop.web", { spec: { processRef: { name: "shop.web" }, patch } })];
+  const adjusting = aRunner("runner", {}, { adjustments: "podTemplate" });
+
+  test("are in the revision, without what is left out, and make a new one", () => {
+    const next = nextOf({ ...base, adjustments, classes: [adjusting] });
+    expect(next.processes[0]?.adjustment).toBe('{"spec":{"nodeSelector":{"disk":"ssd"}}}');
+    expect(describeChange(nextOf(base), next)).toBe("Process 'web' updated.");
+  });
+
+  test.each([
+    ["of another process", "shop.worker", adjusting],
+    ["on a runner that makes no pods", "shop.web", aRunner()],
+  ])("%s are not", (_what, name, runner) => {
+    const other = [makeObject(Adjustment, name, { spec: { processRef: { name }, patch } })];
+    expect(nextOf({ ...base, adjustments: other, classes: [runner] }).processes[0]).not.toHaveProperty("adjustment");
+  });
 });
 
 describe("files of bound services", () => {

@@ -2,6 +2,8 @@
 import { cutDetails } from "../../crds/details.ts";
 import { omitUndefined } from "../../kube/api/omit-undefined.ts";
 import { isDeepStrictEqual } from "node:util";
+import type { Adjustment } from "../../crds/adjustment/adjustment.ts";
+import { findPatch } from "../../crds/adjustment/of-process.ts";
 import type { App } from "../../crds/app/app.ts";
 import type { BackendClass } from "../../crds/backend-class/backend-class.ts";
 import type { Droplet } from "../../crds/droplet/droplet.ts";
@@ -48,6 +50,8 @@ export interface SnapshotInput {
   env: readonly EnvVar[];
   services: ServicesSnapshot;
   classes: readonly BackendClass[];
+  /** Those of the app's namespace. */
+  adjustments: readonly Adjustment[];
   revisions: readonly Revision[];
   /** The Rollout that this snapshot is for. */
   rollout?: Rollout | undefined;
@@ -144,13 +148,13 @@ function toServices({ services, serviceFiles, volumes }: ServicesPart): Services
 
 type ServicesPart = Pick<RevisionContent, "services" | "serviceFiles" | "volumes">;
 
-function toContent({ app, droplet, processes, env, services, classes }: SnapshotInput): RevisionContent {
+function toContent({ app, droplet, processes, env, services, classes, adjustments }: SnapshotInput): RevisionContent {
   return {
     dropletRef: { name: droplet.metadata.name },
     env: env.map((variable) => ({ ...variable })),
     ...toServices({ services: services.env, serviceFiles: services.files, volumes: services.volumes }),
     processes: processes
-      .map((process) => snapshotProcess(process, { droplet, classes, services }))
+      .map((process) => snapshotProcess(process, { droplet, classes, services, adjustments }))
       .toSorted((a, b) => (a.type < b.type ? -1 : 1))
       // The field is a list-map keyed by type. CEL on names prevents two processes of one type.
       .filter((process, at, all) => process.type !== all[at - 1]?.type),
@@ -161,7 +165,7 @@ function toContent({ app, droplet, processes, env, services, classes }: Snapshot
 /** The current process, with every default filled in. */
 export function snapshotProcess(
   process: Process,
-  { droplet, classes, services }: Pick<SnapshotInput, "droplet" | "classes" | "services">,
+  { droplet, classes, services, adjustments }: Pick<SnapshotInput, "droplet" | "classes" | "services" | "adjustments">,
 ): RevisionProcess {
   const { type, command, memoryMB, diskMB, cpu, logRateLimitBytesPerSecond, user, runner, ports } = process.spec;
   const backend = chooseClass(classes, {
@@ -182,6 +186,7 @@ export function snapshotProcess(
     ports: effectivePorts(ports, droplet.spec.ports),
     user,
     runner: backend.metadata.name,
+    adjustment: findPatch(process.metadata.name, adjustments, backend),
   });
 }
 

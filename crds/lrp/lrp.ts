@@ -6,7 +6,7 @@ import { dropletArtifact } from "../droplet/droplet.ts";
 import { healthCheck, readinessCheck } from "../health-check.ts";
 import { mountedClaims } from "../mounted-claim.ts";
 import { mountedFiles } from "../mounted-files.ts";
-import { className, cpuQuantity, envVars, identity, memoryMB, ports } from "../schema-fields.ts";
+import { adjustmentText, className, cpuQuantity, envVars, identity, memoryMB, ports } from "../schema-fields.ts";
 import { CATEGORY, WORKLOADS_GROUP } from "../groups.ts";
 import { processSidecars } from "../sidecar.ts";
 import { defineKind, READ } from "../kind.ts";
@@ -93,6 +93,7 @@ export const LRP = defineKind({
       sidecars: processSidecars
         .optional()
         .describe("Programs that run beside each instance; the instance ends when one of them ends."),
+      adjustment: adjustmentText.optional(),
       restartInstances: z.record(z.string().max(5), z.string().max(63)).meta({ maxProperties: 1000 }).optional(),
     }),
     "class",
@@ -117,6 +118,7 @@ export const LRP = defineKind({
     "readinessHealthCheck",
     "user",
     "sidecars",
+    "adjustment",
   ),
   status: readyStatus({
     runningInstances: z.int().min(0).optional().describe("Number of instances that are Running and ready."),

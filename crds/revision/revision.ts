@@ -5,7 +5,7 @@ import { listMap, readyStatus, withRules, type Resource } from "../../kube/api/r
 import { healthCheck, readinessCheck } from "../health-check.ts";
 import { mountedClaims } from "../mounted-claim.ts";
 import { mountedFiles } from "../mounted-files.ts";
-import { className, cpuQuantity, envVars, memoryMB, ports, refTo } from "../schema-fields.ts";
+import { adjustmentText, className, cpuQuantity, envVars, memoryMB, ports, refTo } from "../schema-fields.ts";
 import { CATEGORY, GROUP } from "../groups.ts";
 import { MAX_SIDECARS, sidecar } from "../sidecar.ts";
 import { defineKind, READ } from "../kind.ts";
@@ -23,6 +23,7 @@ export const revisionProcess = z.object({
   ports,
   user: z.string().max(255).optional(),
   runner: className,
+  adjustment: adjustmentText.optional(),
 });
 export type RevisionProcess = z.output<typeof revisionProcess>;
 

@@ -1,9 +1,10 @@
 // On a real kube-apiserver: a push of an image leads to exactly the golden Deployment, Service and Ingress, and its deletion takes them away.
 import { spawn } from "node:child_process";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { LRP } from "../../crds/lrp/lrp.ts";
-import { stringify } from "yaml";
+import { type Document, parseAllDocuments, stringify } from "yaml";
 import { runCommand } from "../../scripts/run-command.ts";
 import { Deployment, Ingress, Namespace, PodDisruptionBudget, Service } from "../../kube/api/builtin.ts";
 import { resourcePath } from "../../kube/api/resource-ref.ts";
@@ -127,6 +128,36 @@ describe.skipIf(reason)("the platform on a real control plane", () => {
     // A minute is too long for a journey; five seconds of silence after five seconds of silence are enough to see a loop.
     await new Promise((resolve) => setTimeout(resolve, 5000));
     expect(await ownVersion(platform)).toBe(before);
+  });
+
+  test("cup workload shows what is generated, and cup adjust patches it from the next start on", async () => {
+    const shown = await cup("workload", "shop");
+    expect(shown).toMatch(/^lrp: +shop-web-[0-9a-f]{10} \(class deployment, rendering \d+, revision 1\)$/m);
+    expect(shown).toMatch(/^applies: +Deployment shop-web-[0-9a-f]{10}, PodDisruptionBudget shop-web-[0-9a-f]{10}$/m);
+    expect(shown).toMatch(/^Service +s-shop/m);
+    const [applied] = (parseAllDocuments(await cup("workload", "shop", "-o", "yaml")) as Document[]).map(
+      (document) => document.toJS() as KubeObject,
+    );
+    const live = await platform.admin.get(Deployment, { namespace, name: applied?.metadata.name ?? "" });
+    expect(live).toMatchObject({ spec: { replicas: 2, template: { metadata: { labels: applied?.metadata.labels } } } });
+
+    const patch = join(platform.home, "patch.yaml");
+    writeFileSync(patch, "spec:\n  hostNetwork: true\n");
+    await expect(cup("adjust", "shop", "-f", patch)).rejects.toThrow(/spec\.hostNetwork: pods of apps use nothing/);
+    writeFileSync(patch, "spec:\n  nodeSelector: { disk: ssd }\n");
+    expect(await cup("adjust", "shop", "-f", patch)).toContain("it acts at the next start");
+    expect(await cup("workload", "shop")).toMatch(/^adjusted by: +shop\.web \(Pending: /m);
+    const json = JSON.parse(await cup("--json", "workload", "shop")) as {
+      processes: { adjustments: KubeObject[]; objects: KubeObject[] }[];
+      unreadable: string[];
+    };
+    expect(json.processes).toMatchObject([{ running: true, adjustments: [{ kind: "Adjustment" }], objects: [{}, {}] }]);
+    expect(json.unreadable).toEqual([]);
+
+    await cup("stop", "shop");
+    await eventually(async () => expect((await platform.admin.list(LRP, { namespace })).items).toEqual([]));
+    expect(await cup("workload", "shop")).toMatch(/^lrp: +shop-web-[0-9a-f]{10}, when it starts \(class deployment/m);
+    expect(await cup("adjust", "shop", "--remove")).toContain("is removed");
   });
 
   test("deleting the app deletes its generated objects", async () => {

@@ -1,4 +1,5 @@
 // The runner class `deployment`: runs an LRP as a Deployment.
+import { ADJUSTMENTS_CAPABILITY, ADJUSTS_POD_TEMPLATE } from "../../../crds/adjustment/adjustable.ts";
 import { wantedIndexes } from "../../../crds/lrp/index-pool.ts";
 import { LRP } from "../../../crds/lrp/lrp.ts";
 import { Deployment, Pod, PodDisruptionBudget } from "../../../kube/api/builtin.ts";
@@ -34,6 +35,7 @@ const deploymentCapabilities: Readonly<Record<string, string>> = {
   dropletKinds: "docker,cnb",
   indexes: "any",
   finalizer: FINALIZER,
+  [ADJUSTMENTS_CAPABILITY]: ADJUSTS_POD_TEMPLATE,
   crashBackoff: "kubernetes",
   memoryLimit: "enforced",
   serviceFiles: "true",

@@ -6,7 +6,7 @@ import { wantedIndexes } from "../../../crds/lrp/index-pool.ts";
 import type { LRP } from "../../../crds/lrp/lrp.ts";
 import type { Draft } from "../../../kube/client/client.ts";
 import { rulesOf, type PodRules } from "../../pods/pod-rules.ts";
-import { planDisruptionBudget, planPodTemplate, selectorOf } from "../../pods/pod-template.ts";
+import { lrpMetadata, planDisruptionBudget, planPodTemplate, selectorOf } from "../../pods/pod-template.ts";
 
 /** Undefined when this release has no such version. */
 export function planLRP(lrp: LRP): Draft[] | undefined {
@@ -23,7 +23,7 @@ function planDeployment(lrp: LRP, rules: PodRules): Draft {
   return {
     apiVersion: "apps/v1",
     kind: "Deployment",
-    metadata: { name: lrp.metadata.name, namespace: lrp.metadata.namespace, ...template.metadata },
+    metadata: { name: lrp.metadata.name, namespace: lrp.metadata.namespace, ...lrpMetadata(lrp) },
     spec: {
       replicas: wantedIndexes(lrp.spec).length,
       revisionHistoryLimit: 0,

@@ -4,7 +4,7 @@ import { wantedIndexes } from "../../../crds/lrp/index-pool.ts";
 import type { LRP } from "../../../crds/lrp/lrp.ts";
 import type { Draft } from "../../../kube/client/client.ts";
 import { rulesOf, type PodRules } from "../../pods/pod-rules.ts";
-import { planDisruptionBudget, planPodTemplate, selectorOf } from "../../pods/pod-template.ts";
+import { lrpMetadata, planDisruptionBudget, planPodTemplate, selectorOf } from "../../pods/pod-template.ts";
 import type { PodObject } from "../../pods/slim-pod.ts";
 
 /** Where the StatefulSet controller writes the index of a pod. */
@@ -37,7 +37,7 @@ function planStatefulSet(lrp: LRP, rules: PodRules): Draft {
   return {
     apiVersion: "apps/v1",
     kind: "StatefulSet",
-    metadata: { name: lrp.metadata.name, namespace: lrp.metadata.namespace, ...template.metadata },
+    metadata: { name: lrp.metadata.name, namespace: lrp.metadata.namespace, ...lrpMetadata(lrp) },
     spec: {
       replicas: wantedIndexes(lrp.spec).length,
       ...(start > 0 && { ordinals: { start } }),

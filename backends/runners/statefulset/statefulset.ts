@@ -1,4 +1,5 @@
 // The runner class `statefulset`: runs an LRP as a StatefulSet. Its pods start without the platform; in return a pod of a lost node is not replaced before the node is back or deleted.
+import { ADJUSTMENTS_CAPABILITY, ADJUSTS_POD_TEMPLATE } from "../../../crds/adjustment/adjustable.ts";
 import { LABELS, STABLE_LABELS } from "../../../crds/labels.ts";
 import { wantedIndexes } from "../../../crds/lrp/index-pool.ts";
 import { LRP } from "../../../crds/lrp/lrp.ts";
@@ -36,6 +37,7 @@ const statefulSetCapabilities: Readonly<Record<string, string>> = {
   indexes: "range",
   finalizer: FINALIZER,
   rendering: RENDERING,
+  [ADJUSTMENTS_CAPABILITY]: ADJUSTS_POD_TEMPLATE,
   crashBackoff: "kubernetes",
   memoryLimit: "enforced",
   serviceFiles: "true",

@@ -64,6 +64,8 @@ spec: { name: {{ $stack.name }}, description: {{ $stack.description | default $s
 {{- $_ := set $parameters "platformImage" (include "cupola.image" .root) -}}
 {{- $_ := set $parameters "concurrency" ($values.builders.cnb.concurrency | toString) -}}
 {{- with $values.builders.cnb.runImage }}{{ $_ := set $parameters "runImage" . }}{{ end -}}
+{{- else if has .name (list "deployment" "statefulset") -}}
+{{- with (index $values.runners .name).adjustments }}{{ $_ := set $parameters "adjustments.allowed" . }}{{ end -}}
 {{- else if eq .name "ingress" -}}
 {{- with $values.routers.ingress.className }}{{ $_ := set $parameters "ingressClassName" . }}{{ end -}}
 {{- else if eq .name "gateway" -}}
