@@ -1,4 +1,4 @@
-// Writes the generated files (deploy/, docs/roles.md, docs/fidelity.md, docs/errors.md, docs/api.md, docs/cf-commands.md, docs/operate/metrics.md, and the generated parts of docs/kinds/); with --check it writes nothing and fails when one is out of date.
+// Writes the generated files (deploy/, docs/roles.md, docs/fidelity.md, docs/errors.md, docs/api.md, docs/cf-commands.md, docs/operate/doctor.md, docs/operate/metrics.md, and the generated parts of docs/kinds/); with --check it writes nothing and fails when one is out of date.
 import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { stringify } from "yaml";
@@ -14,6 +14,7 @@ import { listManifests } from "../crds/manifests.ts";
 import { listOperationManifests } from "../platform/operations/permissions.ts";
 import { cfCommandsDocument } from "./cf-commands-page.ts";
 import { listChartFiles } from "./chart-files.ts";
+import { doctorDocument } from "./doctor-page.ts";
 import { fidelityDocument } from "./fidelity-page.ts";
 import { kindFolder, renewPage } from "./kind-page.ts";
 import { metricsDocument } from "./metrics-page.ts";
@@ -62,6 +63,7 @@ function generated(): [path: string, content: string][] {
     ["docs/errors.md", errorsDocument()],
     ["docs/api.md", apiReference(table())],
     ["docs/cf-commands.md", cfCommandsDocument()],
+    ["docs/operate/doctor.md", doctorDocument()],
     ["docs/operate/metrics.md", metricsDocument()],
   ];
 }

@@ -3,9 +3,10 @@ import { DEFAULT_PORTS } from "../../local/ports.ts";
 import { type Command, Option } from "commander";
 import { withoutContext } from "../action.ts";
 import { example } from "../help.ts";
+import type { ClusterDoctorOptions } from "../doctor/doctor-cluster.ts";
 import type { DoctorOptions } from "../local/doctor.ts";
 import type { StartOptions } from "../local/start.ts";
-import { toPort } from "./numbers.ts";
+import { toCount, toPort } from "./numbers.ts";
 
 const home = (): Option => new Option("--home <dir>", "where all state is (default: CUPOLA_HOME, else ~/.cupola)");
 
@@ -50,16 +51,30 @@ export function addLocal(program: Command): void {
     );
 }
 
+type AnyDoctorOptions = DoctorOptions & ClusterDoctorOptions & { cluster?: boolean };
+
 /** `cup doctor`. */
 export function addDoctor(program: Command): void {
   program
     .command("doctor")
-    .description("say what this machine lacks: ports, disk, toolchains, proxies")
-    .addHelpText("after", example("cup doctor"))
+    .description("say what this machine, or with --cluster a platform on a cluster, lacks, and the next step")
+    .addHelpText("after", example("cup doctor", "cup doctor --cluster", "cup doctor --cluster --pre --context prod"))
     .addOption(home())
     .option("--port <n>", `port of the CF API and the apps ${otherwise(DEFAULT_PORTS.port)}`, toPort)
     .option("--kube-port <n>", `port of the Kubernetes API ${otherwise(DEFAULT_PORTS.kubePort)}`, toPort)
+    .option(
+      "--cluster",
+      "look at a platform that Helm installed, by the kubeconfig alone: exit code 0 fine, 1 a problem, 2 could not look",
+    )
+    .option("--kubeconfig <file>", "with --cluster: the kubeconfig (default: as kubectl finds it)")
+    .option("--context <name>", "with --cluster: the context of the kubeconfig (default: the current one)")
+    .option("--pre", "with --cluster: look at a cluster before Cupola is installed")
+    .option("--wait <seconds>", "with --cluster: look again until there is no problem, for so long", toCount)
     .action(
-      withoutContext(async (_progress, options: DoctorOptions) => (await import("../local/doctor.ts")).doctor(options)),
+      withoutContext(async (progress, options: AnyDoctorOptions) =>
+        options.cluster
+          ? (await import("../doctor/doctor-cluster.ts")).doctorCluster(progress, options)
+          : (await import("../local/doctor.ts")).doctor(options),
+      ),
     );
 }
