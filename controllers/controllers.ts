@@ -23,7 +23,7 @@ import { processController } from "./process/process.ts";
 import { rolloutController } from "./rollout/rollout.ts";
 import { routeController, routeGUIDController } from "./route/route.ts";
 import { securityGroupController } from "./security-group/security-group.ts";
-import { registrySecretController } from "./space/registry-secret.ts";
+import { registrySecretController, spokeRegistrySecretController } from "./shared/registry-secret.ts";
 import { managedBindingController } from "./service-binding/managed.ts";
 import { userProvidedBindingController } from "./service-binding/user-provided.ts";
 import { serviceBindingController } from "./service-binding/service-binding.ts";
@@ -32,6 +32,8 @@ import { managedInstanceController } from "./service-instance/managed.ts";
 import { sharedInstanceController } from "./service-instance/shared.ts";
 import { serviceInstanceController } from "./service-instance/service-instance.ts";
 import { spaceController } from "./space/space.ts";
+import { isOfHub } from "./spoke/plan.ts";
+import { spokeController } from "./spoke/spoke.ts";
 import type { StartGate } from "./shared/start-gate.ts";
 import type { HasContent } from "./shared/has-content.ts";
 import { createBrokerPace } from "./shared/osb/broker-pace.ts";
@@ -54,6 +56,11 @@ export interface ControllersOptions {
 
 /** Controllers of the operation `policies`. Those of constraints follow from the templates at run time. */
 export const policyControllers: readonly Controller[] = [policyTemplateController];
+
+/** Controllers of the operation `agent`, on a cluster that runs what a hub makes there. */
+export function spokeControllers(): Controller[] {
+  return [spokeController, spokeRegistrySecretController(isOfHub)];
+}
 
 const NO_OTHER_CLUSTERS: ObserveClusters = { observe: () => undefined, onChange: () => () => undefined };
 

@@ -33,16 +33,17 @@ const PLACED_KINDS: Readonly<Record<string, readonly string[]>> = {
 /** Kinds of which the platform has objects of its own in the system namespace, too: its Leases, and the readers of security groups. */
 const SYSTEM_KINDS = ["leases", "roles", "rolebindings"];
 
-export function platformPolicies(): AdmissionPolicy[] {
-  return [placePolicy(), namespaceOwnerPolicy(), podSpecPolicy(), servicePolicy(), kindPolicy()];
+/** `namespaces`: which namespaces are the platform's to make and change. */
+export function platformPolicies(namespaces = namespaceOwnerPolicy()): AdmissionPolicy[] {
+  return [placePolicy(), namespaces, podSpecPolicy(), servicePolicy(), kindPolicy()];
 }
 
-function forbid(expression: string, message: string): Validation {
+export function forbid(expression: string, message: string): Validation {
   return { expression, message, reason: "Forbidden" };
 }
 
 /** A CEL expression for a map or list of metadata, empty where the object has none. */
-function metadataOf(object: string, field: "labels" | "annotations" | "finalizers" | "ownerReferences"): string {
+export function metadataOf(object: string, field: "labels" | "annotations" | "finalizers" | "ownerReferences"): string {
   const empty = field === "labels" || field === "annotations" ? "{}" : "[]";
   return `(has(${object}.metadata.${field}) ? ${object}.metadata.${field} : ${empty})`;
 }
@@ -91,7 +92,7 @@ function quoted(names: readonly string[]): string {
 const CONSENT = INTERNAL_LABELS.adoptableBy;
 
 /** Names that belong to Kubernetes and the platform: no Space adopts these (namespace-name.ts). */
-const RESERVED_NAMESPACE = "^(default|(kube|cupola)(-.*)?)$";
+export const RESERVED_NAMESPACE = "^(default|(kube|cupola)(-.*)?)$";
 
 /**
  * The label with the owner's uid says whose a namespace is; only the platform and admins can set it (namespace-labels.cupola.dev). Webhooks of others
@@ -146,7 +147,7 @@ function namespaceValidations(): Validation[] {
 }
 
 /** Are the keys of others the same before and after? */
-function foreignKeysKept(field: "labels" | "annotations"): string {
+export function foreignKeysKept(field: "labels" | "annotations"): string {
   const [now, before] = [metadataOf("object", field), metadataOf("oldObject", field)];
   const ours = `(${field === "labels" ? `${IS_MIRRORED_KEY} || ` : ""}key.startsWith('${GROUP}/'))`;
   return `${now}.all(key, ${ours} || (key in ${before} && ${now}[key] == ${before}[key])) && ${before}.all(key, ${ours} || key in ${now})`;

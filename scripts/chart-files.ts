@@ -1,6 +1,8 @@
 // The generated objects as the Helm chart needs them: without the namespace, which Helm makes, and without what only a laptop or one process for all needs.
 import type { KubeObject } from "../kube/api/object.ts";
+import { hubAccountObjects } from "../crds/hub-account.ts";
 import { listManifests } from "../crds/manifests.ts";
+import { listSpokePolicies } from "../crds/spoke-manifests.ts";
 import { PLATFORM_CLUSTER_ROLE } from "../crds/platform-role.ts";
 import { listFlowControl } from "../platform/operations/flow-control.ts";
 import { listOperationManifests, serviceAccountName, toImpersonatorRole } from "../platform/operations/permissions.ts";
@@ -23,6 +25,8 @@ export function listChartFiles(): ChartFile[] {
   return [
     ...manifests,
     { path: "rbac/impersonator.yaml", objects: [toImpersonatorRole()] },
+    { path: "spoke/hub.yaml", objects: hubAccountObjects() },
+    { path: "spoke/policies.yaml", objects: listSpokePolicies() },
     { path: "flow-control/flow-control.yaml", objects: listFlowControl() },
     ...(Object.keys(OPERATIONS) as Operation[])
       .filter((operation) => !MACHINE_OPERATIONS.includes(operation))

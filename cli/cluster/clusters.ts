@@ -9,7 +9,7 @@ import { isAlreadyExists } from "../../kube/client/errors.ts";
 import { Failure } from "../failure.ts";
 import { table, type Progress, type Result } from "../output.ts";
 
-/** How long a command waits for a cluster of this machine. */
+/** How long a command waits for a cluster. */
 const START_DEADLINE_MS = 60_000;
 const POLL_MS = 200;
 
@@ -69,12 +69,12 @@ export async function addHere(kube: KubeClient, name: string, progress: Progress
       cause: error,
     });
   }
-  return awaitReady(kube, name, progress);
+  return awaitReady(kube, name, startingHere(name, progress));
 }
 
 export async function startHere(kube: KubeClient, name: string, progress: Progress): Promise<Result> {
   await setHere(kube, name, "running");
-  return awaitReady(kube, name, progress);
+  return awaitReady(kube, name, startingHere(name, progress));
 }
 
 export async function stopHere(kube: KubeClient, name: string): Promise<Result> {
@@ -110,8 +110,24 @@ async function getCluster(kube: KubeClient, name: string): Promise<Cluster> {
   return found;
 }
 
-async function awaitReady(kube: KubeClient, name: string, progress: Progress): Promise<Result> {
-  progress.step(`Starting cluster ${name} on this machine`);
+interface Waiting {
+  progress: Progress;
+  step: string;
+  /** The next step of a person when the cluster does not get ready. */
+  next: string;
+}
+
+function startingHere(name: string, progress: Progress): Waiting {
+  return {
+    progress,
+    step: `Starting cluster ${name} on this machine`,
+    next: "a cluster on this machine needs a running cup local start; cup clusters shows the reason",
+  };
+}
+
+/** @throws Failure with the cluster's problem after a minute */
+export async function awaitReady(kube: KubeClient, name: string, { progress, step, next }: Waiting): Promise<Result> {
+  progress.step(step);
   const deadline = Date.now() + START_DEADLINE_MS;
   for (;;) {
     const cluster = await getCluster(kube, name);
@@ -122,7 +138,7 @@ async function awaitReady(kube: KubeClient, name: string, progress: Progress): P
       };
     if (Date.now() > deadline)
       throw new Failure(problemOf(cluster) ?? `cluster ${name} was not ready in ${START_DEADLINE_MS / 1000} s`, {
-        next: "a cluster on this machine needs a running cup local start; cup clusters shows the reason",
+        next,
       });
     await delay(POLL_MS);
   }

@@ -37,18 +37,26 @@ export async function placeSegment(kube: KubeClient, name: string, options: Plac
 
 /** `all`, or labels: `tier=prod,region=eu`. @throws Failure */
 export function toPlacement({ clusters, count, spreadBy }: PlaceOptions): Omit<Placement, "tolerations"> {
-  const pairs = clusters === "all" ? [] : clusters.split(",").map((pair) => pair.split("=") as [string, string?]);
-  for (const [key, value] of pairs)
-    if (!key || value === undefined)
-      throw new Failure(`--clusters ${clusters} is neither "all", "none" nor labels`, {
-        kind: "usage",
-        next: "--clusters all, or --clusters tier=prod,region=eu, or --clusters cupola.dev/cluster=west",
-      });
   return {
-    clusters: { matchLabels: Object.fromEntries(pairs as [string, string][]) },
+    clusters: { matchLabels: clusters === "all" ? {} : toLabels(clusters, "--clusters") },
     ...(count !== undefined && { count }),
     ...(spreadBy !== undefined && { spreadBy }),
   };
+}
+
+/** `tier=prod,region=eu` as labels. @throws Failure */
+export function toLabels(text: string, option: string): Record<string, string> {
+  const pairs = text.split(",").map((pair) => pair.split("=") as [string, string?]);
+  for (const [key, value] of pairs)
+    if (!key || value === undefined)
+      throw new Failure(`${option} ${text} has no labels as tier=prod,region=eu`, {
+        kind: "usage",
+        next:
+          option === "--clusters"
+            ? "--clusters all, or none, or tier=prod,region=eu, or cupola.dev/cluster=west"
+            : `${option} tier=prod,region=eu`,
+      });
+  return Object.fromEntries(pairs as [string, string][]);
 }
 
 function describePlacement(placement: Placement | undefined): string {

@@ -1,6 +1,7 @@
 // The commands about other clusters, and about the segments that use them.
 import type { Command } from "commander";
 import { withoutContext } from "../action.ts";
+import type { AddOptions } from "../cluster/add.ts";
 import type { PlaceOptions } from "../cluster/segments.ts";
 import { Failure } from "../failure.ts";
 import { example } from "../help.ts";
@@ -26,17 +27,25 @@ export function addClusters(program: Command): void {
     .action(withKube(async (kube) => (await import("../cluster/clusters.ts")).listClusters(kube)));
   clusters
     .command("add <name>")
-    .description("add a cluster")
-    .addHelpText("after", example("cup clusters add west --here"))
+    .description("add a cluster: one with the chart in mode spoke, or one on this machine")
+    .addHelpText(
+      "after",
+      example("cup clusters add west --here", "cup clusters add east --context east --labels region=eu,tier=prod"),
+    )
     .option("--here", "start it on this machine, beside the laptop's own")
+    .option("--context <context>", "its context in the kubeconfig, of a user who may read its Secrets in cupola-system")
+    .option("--kubeconfig <file>", "the kubeconfig; default: $KUBECONFIG, or ~/.kube/config")
+    .option("--server <url>", "its API server as the platform reaches it; default: as in the kubeconfig")
+    .option("--labels <labels>", "labels by which segments choose it, as region=eu,tier=prod")
     .action(
-      withKube(async (kube, progress, name: string, { here }: { here?: boolean }) => {
-        if (!here)
-          throw new Failure("only clusters on this machine can be added by this command", {
+      withKube(async (kube, progress, name: string, { here, ...options }: AddOptions & { here?: boolean }) => {
+        if (here) return (await import("../cluster/clusters.ts")).addHere(kube, name, progress);
+        if (options.context === undefined && options.kubeconfig === undefined)
+          throw new Failure("name the cluster's context, or start one on this machine", {
             kind: "usage",
-            next: "cup clusters add NAME --here, or apply a Cluster: docs/many-clusters.md",
+            next: `cup clusters add ${name} --context CONTEXT, or cup clusters add ${name} --here`,
           });
-        return (await import("../cluster/clusters.ts")).addHere(kube, name, progress);
+        return (await import("../cluster/add.ts")).addCluster(kube, name, { ...options, progress });
       }),
     );
   addVerbs(clusters);

@@ -3,8 +3,12 @@ import { BackendClass } from "../../crds/backend-class/backend-class.ts";
 import { Cluster } from "../../crds/cluster/cluster.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import { LRP } from "../../crds/lrp/lrp.ts";
+import { PlacementDecision } from "../../crds/placement-decision/placement-decision.ts";
 import { defineController, type Controller, type RemoteCluster } from "../../kube/controller/controller.ts";
-import { planConditions, type ObserveClusters } from "./plan.ts";
+import { planConditions, planGivingUp, type ObserveClusters } from "./plan.ts";
+
+/** On every Cluster, until its instances have been placed elsewhere. */
+const CLUSTER_FINALIZER = "cupola.dev/cluster";
 
 /** The number of LRPs changes with every start; it is looked at this often. */
 const COUNT_MS = 15_000;
@@ -19,6 +23,10 @@ export function clusterController({ observe, onChange }: ObserveClusters): Contr
       reads: [BackendClass],
       mapCluster: (name) => [{ namespace: SYSTEM_NAMESPACE, name }],
     },
+    reads: [PlacementDecision],
+    finalizer: CLUSTER_FINALIZER,
+    finalize: ({ metadata: { name } }, { read }) =>
+      planGivingUp(name, read.list(PlacementDecision).filter((one) => isHeldBy(one, name)).length),
     sources: [
       (enqueue, signal) => {
         const stop = onChange((name) => enqueue({ namespace: SYSTEM_NAMESPACE, name }));
@@ -43,6 +51,11 @@ export function clusterController({ observe, onChange }: ObserveClusters): Contr
       };
     },
   });
+}
+
+/** The decision of a process that is being deleted goes with it. */
+function isHeldBy({ metadata, spec }: PlacementDecision, cluster: string): boolean {
+  return !metadata.deletionTimestamp && spec.assignments.some((one) => one.cluster === cluster);
 }
 
 function listClasses({ read }: RemoteCluster): object[] {

@@ -1,7 +1,7 @@
 // The status of a Cluster from what this platform has seen of it. Pure.
 import type { Cluster } from "../../crds/cluster/cluster.ts";
 import type { EngagementState } from "../../kube/cache/cluster-provider.ts";
-import type { ConditionDraft, ReadyDraft } from "../../kube/controller/controller.ts";
+import type { ConditionDraft, FinalizeResult, ReadyDraft } from "../../kube/controller/controller.ts";
 
 /** The knowledge of this process about a cluster. */
 export interface ClusterObservation {
@@ -10,6 +10,8 @@ export interface ClusterObservation {
   uid?: string;
   /** Version of Kubernetes. */
   version?: string;
+  /** Kinds that the platform may not watch there. */
+  refused?: readonly string[];
 }
 
 export interface ObserveClusters {
@@ -28,7 +30,7 @@ export function planConditions(
   { metadata: { name }, spec }: Cluster,
   seen: ClusterObservation | undefined,
 ): ClusterPlan {
-  const reachable = toReachable(name, seen?.state);
+  const reachable = toReachable(name, seen);
   const { type: _, ...why } = reachable;
   if (reachable.status !== "True") {
     const isWorking = seen === undefined || seen.state.phase === "engaging" || spec.server === undefined;
@@ -37,11 +39,18 @@ export function planConditions(
   return { reachable, ready: { status: "True", reason: "Reachable", message: reachable.message } };
 }
 
-function toReachable(name: string, state: EngagementState | undefined): ConditionDraft {
+function toReachable(name: string, { state, refused = [] }: Partial<ClusterObservation> = {}): ConditionDraft {
   const type = "Reachable";
   switch (state?.phase) {
     case "engaged":
-      return { type, status: "True", reason: "Answers", message: `cluster ${name} answers` };
+      return toUsable(name, refused);
+    case "refused":
+      return {
+        type,
+        status: "False",
+        reason: "CredentialRefused",
+        message: `cluster ${name} refuses the platform's credential (${state.reason}); its instances are as they were last seen, and nothing there is changed. Renew the credential: cup clusters add ${name} --context CONTEXT`,
+      };
     case "silent":
       return {
         type,
@@ -54,4 +63,32 @@ function toReachable(name: string, state: EngagementState | undefined): Conditio
     default:
       return { type, status: "False", reason: "Engaging", message: `cluster ${name} has not answered yet` };
   }
+}
+
+/** Where a kind cannot be read, nothing is known of the instances, and nothing is made or removed. */
+function toUsable(name: string, refused: readonly string[]): ConditionDraft {
+  const type = "Reachable";
+  if (refused.length === 0) return { type, status: "True", reason: "Answers", message: `cluster ${name} answers` };
+  return {
+    type,
+    status: "False",
+    reason: "RightMissing",
+    message: `the platform cannot list and watch ${refused.join(", ")} on cluster ${name}: its right or the kind is gone; the instances there are as they were last seen, and nothing is changed. Restore both: helm upgrade there`,
+  };
+}
+
+/** Until then a Cluster that is deleted stays, so that placement knows that it was given up. */
+const GIVING_UP_MS = 1_000;
+
+/** `holding`: processes that are placed there. */
+export function planGivingUp(name: string, holding: number): FinalizeResult {
+  if (holding === 0) return undefined;
+  return {
+    ready: {
+      status: "False",
+      reason: "GivenUp",
+      message: `${holding} processes are being placed on other clusters than ${name}`,
+    },
+    requeueAfterMs: GIVING_UP_MS,
+  };
 }

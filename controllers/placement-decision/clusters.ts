@@ -3,30 +3,33 @@ import { BackendClass } from "../../crds/backend-class/backend-class.ts";
 import { Cluster } from "../../crds/cluster/cluster.ts";
 import { CLUSTER_NAME_LABEL, LOCAL_CLUSTER } from "../../crds/cluster/local-cluster.ts";
 import type { Reader } from "../../kube/cache/reader.ts";
+import type { PlacementDecision } from "../../crds/placement-decision/placement-decision.ts";
+import type { KubeObject } from "../../kube/api/object.ts";
 import { hasReached } from "../../kube/api/resource-version.ts";
 import { isReachable } from "../shared/reachable.ts";
 import type { ClusterFacts } from "./plan.ts";
 
-/** The platform's own cluster and all others but those that are being removed. */
+/** The platform's own cluster and all others. */
 export function listClusterFacts(read: Reader): ClusterFacts[] {
-  const others = read.list(Cluster).filter(({ metadata }) => !metadata.deletionTimestamp);
-  return [localFacts(read), ...others.map(toFacts)];
+  return [localFacts(read.list(BackendClass)), ...read.list(Cluster).map(toFacts)];
 }
 
-function localFacts(read: Reader): ClusterFacts {
-  const runners = read.list(BackendClass).filter(({ spec }) => spec.role === "runner");
+export function localFacts(classes: readonly BackendClass[]): ClusterFacts {
+  const runners = classes.filter(({ spec }) => spec.role === "runner");
   return {
     name: LOCAL_CLUSTER,
     labels: { [CLUSTER_NAME_LABEL]: LOCAL_CLUSTER },
     taints: [],
     cordoned: false,
+    draining: false,
+    givenUp: false,
     reachable: true,
     weight: 100,
     runners: new Map(runners.map(({ metadata, status }) => [metadata.name, status?.capabilities?.["indexes"]])),
   };
 }
 
-function toFacts(cluster: Cluster): ClusterFacts {
+export function toFacts(cluster: Cluster): ClusterFacts {
   const { metadata, spec, status } = cluster;
   const runners = (status?.classes ?? []).filter(({ role }) => role === "runner");
   return {
@@ -34,6 +37,8 @@ function toFacts(cluster: Cluster): ClusterFacts {
     labels: { ...metadata.labels, [CLUSTER_NAME_LABEL]: metadata.name },
     taints: spec.taints.map(({ key }) => key),
     cordoned: spec.cordoned,
+    draining: spec.drain,
+    givenUp: metadata.deletionTimestamp !== undefined,
     reachable: isReachable(cluster),
     weight: spec.weight,
     runners: new Map(runners.map(({ name, indexes }) => [name, indexes])),
@@ -42,14 +47,35 @@ function toFacts(cluster: Cluster): ClusterFacts {
 
 /** A function that says whether a change of a Cluster can change a placement: most only count its LRPs. */
 export function createChangeFilter(): (cluster: Cluster) => boolean {
+  return createFactFilter((cluster) => {
+    const { runners, ...rest } = toFacts(cluster);
+    return [...runners, rest];
+  });
+}
+
+/** As createChangeFilter, for classes of the platform's own cluster. */
+export function createRunnerFilter(): (one: BackendClass) => boolean {
+  return createFactFilter(({ metadata, spec, status }) => [
+    spec.role,
+    spec.default,
+    status?.capabilities?.["indexes"],
+    metadata.deletionTimestamp,
+  ]);
+}
+
+function createFactFilter<T extends KubeObject>(factsOf: (object: T) => unknown): (object: T) => boolean {
   const last = new Map<string, { version: string; facts: string }>();
-  return (cluster) => {
-    const { name, resourceVersion: version = "" } = cluster.metadata;
+  return (object) => {
+    const { name, resourceVersion: version = "" } = object.metadata;
     const known = last.get(name);
     if (known && hasReached(known.version, version)) return false;
-    const { runners, ...rest } = toFacts(cluster);
-    const facts = JSON.stringify([...runners, rest, cluster.metadata.deletionTimestamp]);
+    const facts = JSON.stringify(factsOf(object));
     last.set(name, { version, facts });
     return known?.facts !== facts;
   };
+}
+
+/** A decision has the name of its Process. */
+export function toKey({ metadata }: PlacementDecision): { namespace: string | undefined; name: string } {
+  return { namespace: metadata.namespace, name: metadata.name };
 }

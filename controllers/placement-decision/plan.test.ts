@@ -10,6 +10,8 @@ const cluster = (name: string, change: Partial<ClusterFacts> = {}): ClusterFacts
   labels: {},
   taints: [],
   cordoned: false,
+  draining: false,
+  givenUp: false,
   reachable: true,
   weight: 100,
   runners: new Map([["deployment", "any"]]),
@@ -22,8 +24,12 @@ const request = ({ placement, ...change }: Change = {}): PlacementRequest => ({
   guid: "g",
   instances: 4,
   runner: "deployment",
+  hasVolumes: false,
   placement: { clusters: { matchLabels: {} }, tolerations: [], ...placement },
   previous: [],
+  isNewStart: false,
+  mayBegin: true,
+  isServing: () => false,
   ...change,
 });
 
@@ -57,6 +63,12 @@ describe("a new process", () => {
   ])("goes past a cluster for %s", (_what, facts, change, reason) => {
     const plan = place(request(change), [cluster("east", facts)]);
     expect([plan.assignments, reasons(plan)]).toEqual([[], { east: reason }]);
+  });
+
+  test("that mounts volumes stays on the platform's own cluster", () => {
+    const plan = place(request({ hasVolumes: true }), [cluster("local"), cluster("west")]);
+    expect([pools(plan), reasons(plan)]).toEqual([{ local: [0, 1, 2, 3] }, { west: "HasNoVolumes" }]);
+    expect(place(request({ hasVolumes: true }), [cluster("west")]).assignments).toEqual([]);
   });
 
   test("takes a tainted cluster that its segment tolerates, and a runner that is not split on one cluster", () => {
@@ -121,6 +133,68 @@ describe("a process that runs", () => {
     expect(
       pools(place(request({ previous: [held("east", 0)], instances: 2 }), [cluster("east", { cordoned: true })])),
     ).toEqual({ east: [0, 1] }));
+});
+
+describe("a cluster that is drained", () => {
+  const previous = [held("east", 0, 2), held("west", 1)];
+  const drained = [cluster("east", { draining: true }), cluster("west"), cluster("north")];
+  const states = ({ assignments }: PlacementPlan): string[] => assignments.map((one) => `${one.cluster} ${one.state}`);
+
+  test("keeps each instance until its successor takes requests", () => {
+    const begun = place(request({ previous, instances: 3 }), drained);
+    expect(pools(begun)).toEqual({ west: [1, 2], north: [0], east: [0, 2] });
+    expect([states(begun), begun.begins]).toEqual([["west Active", "north Active", "east Draining"], true]);
+    const isServing = (name: string, index: number): boolean => name === "west" && index === 2;
+    const further = place(request({ previous: begun.assignments, instances: 3, isServing }), drained);
+    expect([pools(further), further.begins]).toEqual([{ west: [1, 2], north: [0], east: [0] }, false]);
+    const ended = place(request({ previous: further.assignments, instances: 3, isServing: () => true }), drained);
+    expect(pools(ended)).toEqual({ west: [1, 2], north: [0] });
+  });
+
+  test("waits for its turn, and then goes on without one", () => {
+    const waiting = place(request({ previous, instances: 3, mayBegin: false }), drained);
+    expect([pools(waiting), waiting.begins]).toEqual([{ east: [0, 2], west: [1], north: [] }, false]);
+    const begun = place(request({ previous, instances: 3 }), drained);
+    const further = place(request({ previous: begun.assignments, instances: 3, mayBegin: false }), drained);
+    expect(pools(further)).toEqual(pools(begun));
+  });
+
+  test("keeps what has nowhere to go", () =>
+    expect(pools(place(request({ previous: [held("east", 0, 1)], instances: 2 }), [drained[0]!]))).toEqual({
+      east: [0, 1],
+    }));
+
+  test("and does not answer has lost its instances: they start elsewhere", () => {
+    const silent = [cluster("east", { draining: true, reachable: false }), cluster("west")];
+    const plan = place(request({ previous, instances: 3 }), silent);
+    expect([pools(plan), states(plan)]).toEqual([
+      { west: [1, 0, 2].toSorted(), east: [0, 2] },
+      ["west Active", "east Lost"],
+    ]);
+  });
+
+  test("has each index once when the drain is taken back", () => {
+    const begun = place(request({ previous, instances: 3 }), drained);
+    const isServing = (name: string, index: number): boolean => name === "north" && index === 0;
+    const back = [cluster("east"), cluster("west"), cluster("north")];
+    const plan = place(request({ previous: begun.assignments, instances: 3, isServing }), back);
+    expect(Object.values(pools(plan)).flat().toSorted()).toEqual([0, 1, 2]);
+    expect(pools(plan)["north"]).toContain(0);
+  });
+
+  test("holds nothing once it is given up, whether there is another or not", () => {
+    const gone = cluster("east", { givenUp: true, reachable: false });
+    expect(pools(place(request({ previous, instances: 3 }), [gone, cluster("west")]))).toEqual({ west: [0, 1, 2] });
+    expect(place(request({ previous: [held("east", 0)], instances: 1 }), [gone]).assignments).toEqual([]);
+  });
+});
+
+test("a new start leaves the clusters that do not take the process any more", () => {
+  const previous = [held("east", 0, 2), held("west", 1, 3)];
+  const clusters = [cluster("east"), cluster("west", { labels: { tier: "prod" } })];
+  const change = { previous, placement: { clusters: { matchLabels: { tier: "prod" } } } };
+  expect(pools(place(request({ ...change, isNewStart: true }), clusters))).toEqual({ west: [0, 1, 2, 3] });
+  expect(pools(place(request(change), clusters))).toEqual({ east: [0, 2], west: [1, 3] });
 });
 
 test("whatever happens, no index is on two clusters, none is missing, and none moves", () => {

@@ -1,4 +1,5 @@
 // On which clusters a process runs, and which of its instances where. What it holds it keeps: scaling moves no instance. Pure.
+import { LOCAL_CLUSTER } from "../../crds/cluster/local-cluster.ts";
 import type { Placement } from "../../crds/isolation-segment/isolation-segment.ts";
 import { listIndexes, toRanges } from "../../crds/lrp/index-pool.ts";
 import type { Assignment, Rejection } from "../../crds/placement-decision/placement-decision.ts";
@@ -10,6 +11,10 @@ export interface ClusterFacts {
   /** Keys. */
   taints: readonly string[];
   cordoned: boolean;
+  /** Its instances move to other clusters. */
+  draining: boolean;
+  /** Its object is being deleted: nobody waits for its instances. */
+  givenUp: boolean;
   reachable: boolean;
   /** Weighs in the choice among clusters that are as good. */
   weight: number;
@@ -24,9 +29,17 @@ export interface PlacementRequest {
   instances: number;
   /** The runner class. */
   runner: string;
+  /** It mounts volumes, whose consent only the platform's own cluster can say. */
+  hasVolumes: boolean;
   placement: Placement;
   /** Assignments of the last decision. */
   previous: readonly Assignment[];
+  /** The instances of this start are not there yet, and those of the last one end. */
+  isNewStart: boolean;
+  /** The process may begin to leave clusters that are drained. One that has begun goes on. */
+  mayBegin: boolean;
+  /** Whether the instance with this index on this cluster takes requests. */
+  isServing: (cluster: string, index: number) => boolean;
 }
 
 /** Why a cluster was or was not chosen. */
@@ -35,67 +48,117 @@ interface Verdict {
   held: boolean;
   /** Undefined for a cluster that may get instances. */
   reason: RejectionReason | undefined;
+  /** Its instances move to other clusters. */
+  leaves: boolean;
 }
 
 type RejectionReason =
   | "NoLongerMatches"
   | "NotSelected"
   | "Cordoned"
+  | "Draining"
+  | "GivenUp"
   | "Tainted"
   | "Unreachable"
   | "RunnerMissing"
   | "CannotSplit"
+  | "HasNoVolumes"
   | "NotNeeded";
 
 export interface PlacementPlan {
   assignments: Assignment[];
   rejected: Rejection[];
+  /** The process begins to leave a cluster by this plan. */
+  begins: boolean;
 }
 
 /**
- * Clusters that hold the process stay, whatever has become of them. Others must match the placement, take new processes and have the runner; those with
- * the highest rank are taken until there are as many as the placement wants.
+ * Clusters that hold the process stay, whatever has become of them, but those that are drained or given up. Others must match the placement,
+ * take new processes and have the runner; those with the highest rank are taken until there are as many as the placement wants.
  */
-export function place(request: PlacementRequest, clusters: readonly ClusterFacts[]): PlacementPlan {
-  const { placement, previous } = request;
-  const held = new Set(previous.map(({ cluster }) => cluster));
-  const verdicts = clusters.map((cluster) => judge(cluster, held.has(cluster.name), request));
+export function place(given: PlacementRequest, clusters: readonly ClusterFacts[]): PlacementPlan {
+  const request = { ...given, previous: listHeld(given, clusters) };
+  const verdicts = judgeAll(request, clusters);
   const candidates = verdicts
-    .filter(({ held: isHeld, reason }) => !isHeld && reason === undefined)
+    .filter(({ held, reason }) => !held && reason === undefined)
     .map(({ cluster }) => ({ cluster, rank: rank(cluster, request) }))
     .toSorted((a, b) => b.rank - a.rank)
     .map(({ cluster }) => cluster);
-  const chosen = choose(candidates, verdicts, placement);
+  const chosen = choose(candidates, verdicts, request.placement);
   const rejected = verdicts.map((verdict) =>
     !verdict.held && verdict.reason === undefined && !chosen.includes(verdict.cluster)
       ? { ...verdict, reason: "NotNeeded" as const }
       : verdict,
   );
-  return { assignments: split(request, verdicts, chosen), rejected: toRejections(rejected) };
+  return { ...split(request, verdicts, chosen), rejected: toRejections(rejected) };
 }
 
-function judge(cluster: ClusterFacts, held: boolean, request: PlacementRequest): Verdict {
+/** Reasons that a running instance outlasts, and a new one does not begin with. */
+const LEFT_AT_START: ReadonlySet<RejectionReason> = new Set([
+  "NotSelected",
+  "RunnerMissing",
+  "HasNoVolumes",
+  "Draining",
+  "GivenUp",
+]);
+
+/** A new start leaves clusters that do not take the process any more: its former instances end anyway. */
+function listHeld(request: PlacementRequest, clusters: readonly ClusterFacts[]): readonly Assignment[] {
+  const { previous, isNewStart } = request;
+  if (!isNewStart) return previous;
+  const isLeft = (name: string): boolean => {
+    const cluster = clusters.find((one) => one.name === name);
+    const reason = cluster && findRejection(cluster, request);
+    return reason !== undefined && LEFT_AT_START.has(reason);
+  };
+  return previous.filter(({ cluster }) => !isLeft(cluster));
+}
+
+function judgeAll(request: PlacementRequest, clusters: readonly ClusterFacts[]): Verdict[] {
+  const held = new Map(request.previous.map((one) => [one.cluster, one]));
+  return clusters.map((cluster) => judge(cluster, held.get(cluster.name), request));
+}
+
+function judge(cluster: ClusterFacts, held: Assignment | undefined, request: PlacementRequest): Verdict {
   const reason = findRejection(cluster, request);
-  if (!held) return { cluster, held, reason };
-  if (!cluster.reachable) return { cluster, held, reason: "Unreachable" };
-  // It grows where it is; only a cluster that the segment does not want any more, or that is silent, gets no new instance.
-  const isAway = reason === "NotSelected" || reason === "RunnerMissing";
-  return { cluster, held, reason: isAway ? "NoLongerMatches" : undefined };
+  if (!held) return { cluster, held: false, reason, leaves: false };
+  if (cluster.givenUp) return { cluster, held: true, reason: "GivenUp", leaves: true };
+  if (cluster.draining)
+    return { cluster, held: true, reason: "Draining", leaves: request.mayBegin || held.state !== "Active" };
+  return { cluster, held: true, reason: toHeldReason(cluster, reason), leaves: false };
 }
 
-function findRejection(
-  { labels, cordoned, taints, reachable, runners }: ClusterFacts,
-  { placement, runner }: PlacementRequest,
-): RejectionReason | undefined {
-  const tolerated = new Set(placement.tolerations.map(({ key }) => key));
+/** It grows where it is; only a cluster that the segment does not want any more, or that is silent, gets no new instance. */
+function toHeldReason({ reachable }: ClusterFacts, reason: RejectionReason | undefined): RejectionReason | undefined {
+  if (!reachable) return "Unreachable";
+  if (reason === "HasNoVolumes") return reason;
+  return reason === "NotSelected" || reason === "RunnerMissing" ? "NoLongerMatches" : undefined;
+}
+
+function findRejection(cluster: ClusterFacts, request: PlacementRequest): RejectionReason | undefined {
+  const { name, labels, runners } = cluster;
+  const { placement, runner, hasVolumes } = request;
   if (Object.entries(placement.clusters.matchLabels).some(([key, value]) => labels[key] !== value))
     return "NotSelected";
-  if (cordoned) return "Cordoned";
-  if (taints.some((key) => !tolerated.has(key))) return "Tainted";
-  if (!reachable) return "Unreachable";
+  if (hasVolumes && name !== LOCAL_CLUSTER) return "HasNoVolumes";
+  const closed = findClosed(cluster, placement);
+  if (closed) return closed;
   if (!runners.has(runner)) return "RunnerMissing";
   // Pools alternate, so a class must take any.
   return placement.count === 1 || runners.get(runner) === "any" ? undefined : "CannotSplit";
+}
+
+/** Why nothing new comes to a cluster now, whatever it is. */
+function findClosed(
+  { cordoned, draining, givenUp, taints, reachable }: ClusterFacts,
+  { tolerations }: Placement,
+): RejectionReason | undefined {
+  if (givenUp) return "GivenUp";
+  if (draining) return "Draining";
+  if (cordoned) return "Cordoned";
+  const tolerated = new Set(tolerations.map(({ key }) => key));
+  if (taints.some((key) => !tolerated.has(key))) return "Tainted";
+  return reachable ? undefined : "Unreachable";
 }
 
 /**
@@ -121,7 +184,7 @@ function choose(
   verdicts: readonly Verdict[],
   placement: Placement,
 ): ClusterFacts[] {
-  const holders = verdicts.filter(({ held }) => held).map(({ cluster }) => cluster);
+  const holders = verdicts.filter(({ held, leaves }) => held && !leaves).map(({ cluster }) => cluster);
   const wanted = (placement.count ?? Infinity) - holders.length;
   const left = [...candidates];
   const chosen: ClusterFacts[] = [];
@@ -138,33 +201,88 @@ function valueOf({ name, labels }: ClusterFacts, { spreadBy }: Placement): strin
   return spreadBy === undefined ? name : (labels[spreadBy] ?? "");
 }
 
-/** Indexes that nobody holds go, the lowest first, to the cluster that has the fewest. */
+/** The indexes of each cluster, by its name. */
+type Pools = Map<string, number[]>;
+
+/** Indexes that nobody holds go, the lowest first, to the cluster that has the fewest. Those of clusters that the process leaves count as held by nobody. */
 function split(
-  { instances, previous }: PlacementRequest,
+  request: PlacementRequest,
   verdicts: readonly Verdict[],
   chosen: readonly ClusterFacts[],
-): Assignment[] {
-  const pools = new Map(
+): Pick<PlacementPlan, "assignments" | "begins"> {
+  const { instances, previous } = request;
+  const pools: Pools = new Map(
     previous.map(({ cluster, indexes }) => [cluster, listIndexes(indexes).filter((index) => index < instances)]),
   );
   for (const { name } of chosen) pools.set(name, []);
-  const taken = new Set([...pools.values()].flat());
-  const refused = new Set(verdicts.filter(({ reason }) => reason !== undefined).map(({ cluster }) => cluster.name));
-  const known = new Set(verdicts.map(({ cluster }) => cluster.name));
-  const open = [...pools].filter(([name]) => known.has(name) && !refused.has(name));
+  const reasons = new Map(verdicts.map(({ cluster, reason }) => [cluster.name, reason]));
+  const open = [...pools.keys()].filter((name) => reasons.has(name) && reasons.get(name) === undefined);
   // Where none may grow, the process stays complete on those that it has.
-  const growing = (open.length > 0 ? open : [...pools]).map(([, indexes]) => indexes);
+  const leaving = findLeaving(verdicts, open.length > 0);
+  const staying: Pools = new Map([...pools].filter(([name]) => !leaving.has(name)));
+  keepOnce(staying, request);
+  const taken = new Set([...staying.values()].flat());
+  const growing = [...staying]
+    .filter(([name]) => open.length === 0 || open.includes(name))
+    .map(([, indexes]) => indexes);
   for (let index = 0; index < instances && growing.length > 0; index++) {
     if (taken.has(index)) continue;
     growing.reduce((fewest, one) => (one.length < fewest.length ? one : fewest)).push(index);
   }
-  const reasons = new Map(previous.map(({ cluster, reason }) => [cluster, reason]));
-  return [...pools].map(([cluster, indexes]) => ({
+  const moving: Pools = new Map(
+    [...leaving].map((name) => [name, (pools.get(name) ?? []).filter((index) => !isReplaced(index, staying, request))]),
+  );
+  return toAssignments({ staying, moving }, request, verdicts);
+}
+
+/** A drained cluster keeps its instances while they have nowhere to go. */
+function findLeaving(verdicts: readonly Verdict[], canMove: boolean): Set<string> {
+  return new Set(
+    verdicts.filter(({ leaves, cluster }) => leaves && (canMove || cluster.givenUp)).map(({ cluster }) => cluster.name),
+  );
+}
+
+/** Two clusters hold an index where a drain was taken back: the one whose instance takes requests keeps it, else the first. */
+function keepOnce(pools: Pools, { isServing }: PlacementRequest): void {
+  const keepers = new Map<number, string>();
+  for (const [name, indexes] of pools)
+    for (const index of indexes) {
+      const keeper = keepers.get(index);
+      if (keeper === undefined || (!isServing(keeper, index) && isServing(name, index))) keepers.set(index, name);
+    }
+  for (const [name, indexes] of pools)
+    pools.set(
+      name,
+      indexes.filter((index) => keepers.get(index) === name),
+    );
+}
+
+function isReplaced(index: number, staying: Pools, { isServing }: PlacementRequest): boolean {
+  return [...staying].some(([name, indexes]) => indexes.includes(index) && isServing(name, index));
+}
+
+function toAssignments(
+  { staying, moving }: { staying: Pools; moving: Pools },
+  { previous }: PlacementRequest,
+  verdicts: readonly Verdict[],
+): Pick<PlacementPlan, "assignments" | "begins"> {
+  const before = new Map(previous.map((one) => [one.cluster, one]));
+  const silent = new Set(verdicts.filter(({ cluster }) => !cluster.reachable).map(({ cluster }) => cluster.name));
+  const givenUp = new Set(verdicts.filter(({ cluster }) => cluster.givenUp).map(({ cluster }) => cluster.name));
+  const toAssignment = (cluster: string, indexes: number[], state: Assignment["state"]): Assignment => ({
     cluster,
     indexes: toRanges(indexes),
-    state: "Active" as const,
-    reason: reasons.get(cluster) ?? "Chosen",
-  }));
+    state,
+    reason: before.get(cluster)?.reason ?? "Chosen",
+  });
+  const left = [...moving].filter(([name, indexes]) => !givenUp.has(name) && indexes.length > 0);
+  return {
+    assignments: [
+      ...[...staying].map(([name, indexes]) => toAssignment(name, indexes, "Active")),
+      ...left.map(([name, indexes]) => toAssignment(name, indexes, silent.has(name) ? "Lost" : "Draining")),
+    ],
+    begins: [...moving.keys()].some((name) => !givenUp.has(name) && before.get(name)?.state === "Active"),
+  };
 }
 
 function toRejections(verdicts: readonly Verdict[]): Rejection[] {

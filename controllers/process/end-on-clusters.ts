@@ -5,7 +5,12 @@ import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import { LRP } from "../../crds/lrp/lrp.ts";
 import { PlacementDecision } from "../../crds/placement-decision/placement-decision.ts";
 import type { Process } from "../../crds/process/process.ts";
-import type { FinalizeResult, ReconcileContext } from "../../kube/controller/controller.ts";
+import type {
+  FinalizeResult,
+  ReconcileContext,
+  ReconcileResult,
+  RemoteClusters,
+} from "../../kube/controller/controller.ts";
 
 /** On a Process while it has a PlacementDecision. */
 export const CLUSTERS_FINALIZER = "cupola.dev/clusters";
@@ -21,10 +26,13 @@ export function planEnd(
     ...(decision?.status?.clusters ?? []).map((one) => one.name),
     ...(decision?.spec.assignments ?? []).map(({ cluster }) => cluster),
   ]);
-  // A cluster whose object is gone was given up.
-  const exists = (one: string): boolean => read.find(Cluster, { namespace: SYSTEM_NAMESPACE, name: one }) !== undefined;
+  // A cluster whose object is gone, or going, was given up.
+  const exists = (one: string): boolean => {
+    const cluster = read.find(Cluster, { namespace: SYSTEM_NAMESPACE, name: one });
+    return cluster !== undefined && !cluster.metadata.deletionTimestamp;
+  };
   const unseen = [...places].filter((one) => one !== LOCAL_CLUSTER && !clusters.find(one) && exists(one));
-  const holding = clusters.names().filter((one) => (clusters.find(one)?.listOwned(LRP, guid).length ?? 0) > 0);
+  const holding = listHolders(guid, clusters);
   if (unseen.length === 0 && holding.length === 0) return undefined;
   const names = [...new Set([...holding, ...unseen])].join(", ");
   return {
@@ -36,4 +44,19 @@ export function planEnd(
       message: `its instances on ${names} must end first`,
     },
   };
+}
+
+/** The clusters that can be read now and have LRPs of the process. */
+export function listHolders(guid: string, clusters: RemoteClusters): string[] {
+  return clusters.names().filter((name) => (clusters.find(name)?.listOwned(LRP, guid).length ?? 0) > 0);
+}
+
+/** An LRP that was being made elsewhere when the app was stopped may come after the decision has gone. */
+export function endElsewhere(
+  result: ReconcileResult,
+  { guid, clusters }: { guid: string; clusters: RemoteClusters },
+): ReconcileResult {
+  const holders = listHolders(guid, clusters);
+  if (holders.length === 0) return result;
+  return { ...result, remote: { owner: guid, children: Object.fromEntries(holders.map((name) => [name, []])) } };
 }

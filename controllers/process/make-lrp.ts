@@ -37,6 +37,7 @@ interface LRPVersion {
 export function makeLRP(process: Process, app: App, context: LRPContext & LRPVersion): Draft {
   const { guid, appGUID, apiURL, read, revision, share, place = {} } = context;
   const { namespace } = process.metadata;
+  if (place.owner !== undefined) refuseVolumes(revision);
   const snapshot = getSnapshot(process, revision);
   const tenancy = getTenancy(read, namespace ?? "");
   const findRunner = place.findRunner ?? ((name: string) => read.find(BackendClass, { name }));
@@ -56,6 +57,16 @@ export function makeLRP(process: Process, app: App, context: LRPContext & LRPVer
       place,
     },
     share,
+  );
+}
+
+/** Whether apps may mount a claim is said by a label on it, which this platform cannot read on another cluster. */
+function refuseVolumes({ spec: { volumes = [], version } }: Revision): void {
+  if (volumes.length === 0) return;
+  throw new NotReady(
+    "VolumesElsewhere",
+    `revision ${version} mounts volumes of bound services, which are on the platform's own cluster only: stop the app and start it, and it is placed there, where its segment's placement includes cluster local`,
+    { isFailure: true },
   );
 }
 

@@ -50,7 +50,7 @@ import { TENANCY_KINDS } from "../shared/tenancy.ts";
 import { planClusterNamespace } from "../shared/cluster-namespace.ts";
 import { findPlacement } from "../shared/placement.ts";
 import { resolveProcessGUID } from "../shared/process-guid.ts";
-import { CLUSTERS_FINALIZER, planEnd } from "./end-on-clusters.ts";
+import { CLUSTERS_FINALIZER, endElsewhere, listHolders, planEnd } from "./end-on-clusters.ts";
 import { lrpName } from "./lrp.ts";
 import { makeLRP, type LRPContext } from "./make-lrp.ts";
 import { reconcilePlaced } from "./placed.ts";
@@ -94,7 +94,8 @@ export function processController({ apiURL }: ProcessOptions): Controller {
     },
     finalizer: CLUSTERS_FINALIZER,
     dropsFinalizer: true,
-    needsFinalizer: (process, { read }) => findDecision(process, read) !== undefined,
+    needsFinalizer: (process, { read, clusters }) =>
+      findDecision(process, read) !== undefined || listHolders(findGUID(process, read), clusters).length > 0,
     indexes: { [GUID_INDEX]: indexByGUID, [OWNING_APP_INDEX]: indexByApp },
     watches: [
       watch(App, mapAppToOwned),
@@ -130,17 +131,22 @@ async function reconcileProcess(process: Process, apiURL: string, context: Recon
 }
 
 function finalizeProcess(process: Process, context: ReconcileContext): FinalizeResult {
+  return planEnd(process, findGUID(process, context.read), context);
+}
+
+/** Also for a process whose app is gone. */
+function findGUID(process: Process, read: Reader): string {
   const { metadata, spec } = process;
-  const app = context.read.find(App, { namespace: metadata.namespace, name: spec.appRef.name });
-  const appGUID = app ? resolveGUID(App, app, context).guid : (metadata.labels?.[LABELS.app] ?? "");
-  return planEnd(process, resolveProcessGUID(process, appGUID, context).guid, context);
+  const app = read.find(App, { namespace: metadata.namespace, name: spec.appRef.name });
+  const appGUID = app ? resolveGUID(App, app, { read }).guid : (metadata.labels?.[LABELS.app] ?? "");
+  return resolveProcessGUID(process, appGUID, { read }).guid;
 }
 
 function reconcileLRPs(process: Process, app: App, context: LRPContext): ReconcileResult {
   const { read } = context;
   const decision = findDecision(process, read);
   if (decision) return reconcileOnClusters(process, app, { ...context, decision });
-  if (app.spec.state === "Stopped") return planStopped(process);
+  if (app.spec.state === "Stopped") return endElsewhere(planStopped(process), context);
   if (app.status?.revision === undefined) return planWithoutRevision(app);
   return reconcileHere(process, app, context);
 }

@@ -50,6 +50,12 @@ export const Cluster = defineKind({
         .default([])
         .describe("Segments without a toleration for each of these place nothing new here."),
       cordoned: z.boolean().default(false).describe("Takes nothing new. Processes that it holds may grow."),
+      drain: z
+        .boolean()
+        .default(false)
+        .describe(
+          "Takes nothing new, and its instances move to other clusters: each ends here when its successor takes requests.",
+        ),
       weight: z.int().min(1).max(1000).default(100).describe("Share of new processes, beside those of others."),
     }),
     "mode",

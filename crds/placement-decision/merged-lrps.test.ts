@@ -48,6 +48,15 @@ test("an LRP that its runner has not seen yet starts, and one that ends counts o
   expect(mergeLRPs("dev", [placed("west", [0], { deleting: true })])[0]?.metadata.deletionTimestamp).toBeDefined();
 });
 
+test("an index that is on two clusters while its instance moves counts once, as the one that serves", () => {
+  const starting = placed("east", [0], { instances: [{ index: 0, state: "Starting", ready: false }] });
+  const [merged] = mergeLRPs("dev", [starting, placed("west", [0])]);
+  expect([merged?.spec.instances, merged?.status]).toEqual([
+    1,
+    { runningInstances: 1, instances: [{ ...running(0), cluster: "west" }] },
+  ]);
+});
+
 test("each revision is apart", () =>
   expect(states(placed("local", [0]), placed("local", [0], { revision: "8", lrp: "new" }))).toEqual([
     ["0 Running"],

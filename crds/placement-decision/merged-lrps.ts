@@ -77,10 +77,7 @@ function mergeGroup(namespace: string | undefined, group: readonly PlacedLRP[]):
   const { lrp, class: runner, revision, processGUID, memoryMB, diskMB, cpu, logRateLimitBytesPerSecond } = first;
   const indexes = toRanges(shown.flatMap((one) => wantedIndexes({ instances: one.wanted, indexes: one.indexes })));
   const reported = shown.filter(({ instances }) => instances !== undefined);
-  const instances = shown
-    .map(withStarting)
-    .flatMap((one) => toInstances(one, isSpread))
-    .sort((a, b) => a.index - b.index);
+  const instances = oneOfEach(shown.map(withStarting).flatMap((one) => toInstances(one, isSpread)));
   return {
     metadata: {
       name: lrp,
@@ -106,6 +103,21 @@ function mergeGroup(namespace: string | undefined, group: readonly PlacedLRP[]):
       },
     }),
   };
+}
+
+/** While an instance moves to another cluster its index is on both: the one that does more counts. */
+function oneOfEach(instances: readonly RunningInstance[]): RunningInstance[] {
+  const best = new Map<number, RunningInstance>();
+  for (const one of instances) {
+    const known = best.get(one.index);
+    if (!known || toProgress(one) > toProgress(known)) best.set(one.index, one);
+  }
+  return [...best.values()].sort((a, b) => a.index - b.index);
+}
+
+function toProgress({ state, ready }: RunningInstance): number {
+  if (state === "Running") return ready ? 3 : 2;
+  return state === "Starting" ? 1 : 0;
 }
 
 /** An LRP that its runner has not seen yet, beside those of other clusters. */

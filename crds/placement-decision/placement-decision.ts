@@ -15,7 +15,11 @@ const clusterName = z.string().min(1).max(63);
 const assignment = z.object({
   cluster: clusterName,
   indexes: indexRanges.describe("The indexes of instances that run there, as many of them as the process wants."),
-  state: z.enum(["Active"]),
+  state: z
+    .enum(["Active", "Draining", "Lost"])
+    .describe(
+      "Draining: each instance ends when its successor on another cluster takes requests. Lost: as Draining, of a cluster that does not answer.",
+    ),
   reason: z.string().max(63).describe("Why the cluster was chosen, one CamelCase word."),
 });
 export type Assignment = z.output<typeof assignment>;
@@ -68,6 +72,11 @@ export const PlacementDecision = defineKind({
   ],
   spec: z.object({
     segment: z.string().max(253).describe("Object name of the IsolationSegment."),
+    revision: z
+      .string()
+      .max(253)
+      .optional()
+      .describe("Object name of the app's Revision at whose start the clusters were chosen."),
     app: z.string().max(63).describe("GUID of the app."),
     processType: z.string().max(255),
     assignments: listMap(z.array(assignment).max(MAX_CLUSTERS), ["cluster"]),

@@ -5,6 +5,7 @@ import { afterEach, describe, expect, test, vi } from "vitest";
 import { createClient } from "../client/create-client.ts";
 import { createClusterProvider, type ClusterProvider, type ClusterSource } from "./cluster-provider.ts";
 import type { KubeClient } from "../client/client.ts";
+import { KubeError } from "../client/errors.ts";
 import type { KubeObject } from "../api/object.ts";
 import type { ResourceRef } from "../api/resource-ref.ts";
 import { refuse, startFakeCollection, type FakeCollection } from "../testing/fake-collection.ts";
@@ -109,7 +110,10 @@ describe("clusters", () => {
   test("a kind that may not be watched fails no engagement", async () => {
     const { provider } = provide();
     const east = await fake("a");
-    provider.engage("east", at(east.url));
+    provider.engage("east", {
+      hash: "1",
+      connect: async () => ({ ...(await at(east.url).connect()), raw: () => Promise.resolve({}) }),
+    });
     await vi.waitFor(() => expect(names(provider, "east")).toEqual(["a"]));
     east.fault("list", refuse(403, "Forbidden"));
     const { store } = provider
@@ -177,6 +181,51 @@ describe("clusters", () => {
     answers = true;
     await vi.waitFor(() => expect(provider.find("east")).toBe(engagement));
     expect(changes).toEqual(["east engaging", "east engaged", "east silent", "east engaged"]);
+  });
+
+  test.each([401, 403])(
+    "one that answers the credential with %i is not used, keeps its caches, and returns",
+    async (code) => {
+      const { provider, deleted } = provide();
+      const east = await fake("a");
+      let isTaken = true;
+      const probe = async (): Promise<unknown> => {
+        if (!isTaken) throw new KubeError({ code, message: "no" });
+        return {};
+      };
+      provider.engage("east", { hash: "1", connect: async () => ({ ...(await at(east.url).connect()), raw: probe }) });
+      await vi.waitFor(() => expect(names(provider, "east")).toEqual(["a"]));
+      const [engagement] = provider.list();
+      isTaken = false;
+      await vi.waitFor(() => expect(provider.states()["east"]).toMatchObject({ phase: "refused", reason: "no" }));
+      expect([provider.find("east"), provider.list()]).toEqual([undefined, [engagement]]);
+      isTaken = true;
+      await vi.waitFor(() => expect(provider.find("east")).toBe(engagement));
+      expect(deleted).toEqual([]);
+    },
+  );
+
+  test("a credential that was renewed is read again once the old one is refused", async () => {
+    const { provider, changes } = provide();
+    const east = await fake("a");
+    let token = "old";
+    let sent = token;
+    const probes: string[] = [];
+    provider.engage("east", {
+      hash: "1",
+      connect: async () => ({
+        ...(await at(east.url).connect()),
+        raw: async () => {
+          probes.push(sent);
+          if (sent !== token) throw new KubeError({ code: 401, message: "no" });
+        },
+        renew: async () => void (sent = token),
+      }),
+    });
+    await vi.waitFor(() => expect(probes).toContain("old"));
+    token = "new";
+    await vi.waitFor(() => expect(probes).toContain("new"));
+    expect(changes).toEqual(["east engaging", "east engaged"]);
   });
 
   test("a cluster disengaged while it is engaging leaves nothing behind", async () => {

@@ -2,7 +2,7 @@
 import type { Logger } from "pino";
 import { backoffDelay, type Backoff } from "../client/backoff.ts";
 import type { KubeClient } from "../client/client.ts";
-import { KubeError } from "../client/errors.ts";
+import { isForbidden, isUnauthorized, KubeError } from "../client/errors.ts";
 import { createSleeper } from "../client/sleeper.ts";
 import { createInformers, type Informers } from "./informers.ts";
 import type { InformersOptions } from "./informer-options.ts";
@@ -18,6 +18,8 @@ export type EngagementState =
   | { phase: "engaged" }
   /** It was engaged and does not answer now. Its caches hold what was last seen. `since`: the first request without an answer. */
   | { phase: "silent"; since: Date; reason: string }
+  /** It was engaged and takes the credential no more. As silent: its caches hold what was last seen. */
+  | { phase: "refused"; since: Date; reason: string }
   /** The last attempt; the next one follows by itself. */
   | { phase: "failed"; reason: string };
 
@@ -52,9 +54,9 @@ export interface ClusterProvider {
   engage(name: string, source: ClusterSource): void;
   /** Resolves when everything that ran for the cluster has stopped. */
   disengage(name: string): Promise<void>;
-  /** Undefined for a cluster that is not engaged, or silent: nothing may be written to it then. */
+  /** Undefined for a cluster that is not engaged, silent, or refuses the credential: nothing may be written to it then. */
   find(name: string): Engagement | undefined;
-  /** The engaged clusters, silent ones included. */
+  /** The engaged clusters, those included that are silent or refuse the credential. */
   list(): readonly Engagement[];
   /** State of every requested cluster. Not part of this process's readiness. */
   states(): Readonly<Record<string, EngagementState>>;
@@ -70,7 +72,7 @@ const DEFAULT_TIMING: ProviderTiming = {
   probeDeadlineMs: 5_000,
 };
 
-/** Any API server answers it to everyone who may connect. */
+/** Any API server answers it to everyone whose credential it takes. */
 const PROBE_PATH = "/version";
 
 export function createClusterProvider(options: ClusterProviderOptions): ClusterProvider {
@@ -225,18 +227,34 @@ class ClusterSet implements ClusterProvider {
     if (abort.signal.aborted || !engagement) return;
     const { probeDeadlineMs: deadlineMs } = this.#timing;
     try {
-      await engagement.client.raw("GET", PROBE_PATH, undefined, { deadlineMs, signal: abort.signal });
+      await ask(engagement.client, { deadlineMs, signal: abort.signal });
     } catch (error) {
-      // A refusal is an answer, too.
-      if (!(error instanceof KubeError) || error.code === 0 || error.code >= 500) {
-        if (state.phase === "silent") return;
-        return this.#setState(entry, { phase: "silent", since: new Date(), reason: toReason(error, deadlineMs) });
-      }
+      const phase = toLoss(error);
+      const isNew = phase !== undefined && state.phase !== phase;
+      if (isNew) this.#setState(entry, { phase, since: new Date(), reason: toReason(error, deadlineMs) });
+      if (phase !== undefined) return;
     }
-    if (state.phase !== "silent") return;
+    if (state.phase === "engaged") return;
     this.#setState(entry, { phase: "engaged" });
     engagement.informers.retryNow();
   }
+}
+
+/** A credential that is refused is read again, as it may have been renewed. */
+async function ask(client: KubeClient, options: { deadlineMs: number; signal: AbortSignal }): Promise<void> {
+  const probe = (): Promise<unknown> => client.raw("GET", PROBE_PATH, undefined, options);
+  await probe().catch(async (error: unknown) => {
+    if (!isUnauthorized(error)) throw error;
+    // A Secret that cannot be read now leaves the credential as it is.
+    await client.renew().catch(() => undefined);
+    await probe();
+  });
+}
+
+/** Undefined for another refusal, which is an answer. */
+function toLoss(error: unknown): "silent" | "refused" | undefined {
+  if (isUnauthorized(error) || isForbidden(error)) return "refused";
+  return !(error instanceof KubeError) || error.code === 0 || error.code >= 500 ? "silent" : undefined;
 }
 
 /** A client that comes after the attempt has ended is closed: nothing else would. */

@@ -148,7 +148,7 @@ export interface RemoteDefinition {
   ownerKind?: ResourceRef;
   /** Kinds that `reconcile` reads there. */
   reads?: readonly ResourceRef[];
-  /** Kinds of `ensured` objects that are created and never watched. */
+  /** Kinds of `ensured` objects that are created and never read: each has a digest of its content in its name. */
   creates?: readonly ResourceRef[];
   /** The objects that a change of a cluster's readability concerns. */
   mapCluster: (cluster: string, read: Reader) => MapResult;

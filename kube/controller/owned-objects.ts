@@ -4,12 +4,13 @@ import { LRUCache } from "lru-cache";
 import pLimit from "p-limit";
 import { needsApply } from "../api/apply-diff.ts";
 import type { Draft, KubeClient } from "../client/client.ts";
-import { isAlreadyExists, isConflict, isNamespaceTerminating, isNotFound } from "../client/errors.ts";
+import { isAlreadyExists, isConflict, isForbidden, isNamespaceTerminating, isNotFound } from "../client/errors.ts";
 import type { ChildMarking, ChildOwner } from "./child-marking.ts";
 import { collectErrors, throwErrors } from "./aggregate-errors.ts";
 import { appliedFields } from "../api/managed-fields.ts";
 import { keyOf, type KubeObject, type ObjectKey } from "../api/object.ts";
 import { NotSynced } from "../cache/errors.ts";
+import { NotReady } from "./controller.ts";
 import type { Store } from "../cache/reader.ts";
 import { apiVersionOf, resourceId, type ResourceRef } from "../api/resource-ref.ts";
 import { hasReached } from "../api/resource-version.ts";
@@ -23,7 +24,7 @@ export interface OwnedObjectsOptions {
   stores: readonly Store[];
   /** Caches that hold every object of their kind; `createOnce` reads them first. */
   completeStores: readonly Store[];
-  /** Kinds of `ensure` that are not watched. */
+  /** Kinds of `ensure` that are neither watched nor read. Each object has a digest of its content in its name. */
   unwatched?: readonly ResourceRef[];
 }
 
@@ -63,6 +64,8 @@ interface LastWrite {
 type Fields = Record<string, unknown>;
 
 const CONCURRENCY = 8;
+/** A refused creation is tried again after this time. */
+const RIGHT_RECHECK_MS = 1_000;
 /** Passed as `maxSize`: LRUCache allocates `max` entries at once, for every controller. */
 const MAX_LAST_WRITES = 50_000;
 
@@ -170,18 +173,18 @@ class OwnedObjectSet implements OwnedObjects {
     this.#lastWrites.set(childKey, { resourceVersion: versionOf(answer), digest });
   }
 
-  /** An existing object is left alone when it is ours: its content never changes. */
+  /** Its name is a digest of its content, so one that exists is the same: it is neither read nor changed. */
   async #ensureUnwatched(ref: ResourceRef, draft: Draft): Promise<void> {
     const { client, marking } = this.#options;
-    const { fieldManager } = marking;
     try {
-      await client.create(ref, draft, { fieldManager });
+      await client.create(ref, draft, { fieldManager: marking.fieldManager });
     } catch (error) {
-      if (!isAlreadyExists(error)) throw error;
-      await marking.mayForceCreation(client, ref, draft).catch((found: unknown) => {
-        // Ours, and no cache can say so.
-        if (!(found instanceof NotSynced)) throw found;
-      });
+      if (isAlreadyExists(error)) return;
+      if (!isForbidden(error)) throw error;
+      const { message } = error;
+      if (isNamespaceTerminating(error)) throw error;
+      // A right may come by a binding that somebody makes in a new namespace.
+      throw new NotReady("MayNotCreate", message, { requeueAfterMs: RIGHT_RECHECK_MS, cause: error });
     }
   }
 

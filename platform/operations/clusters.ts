@@ -77,10 +77,15 @@ function toObservations(
       const state = provider.states()[name];
       const problem = problems.get(name);
       if (!state) return problem === undefined ? undefined : { state: { phase: "failed", reason: problem } };
-      return { state, ...facts.get(name) };
+      return { state, ...facts.get(name), refused: listRefused(provider, name) };
     },
     onChange: (listener) => provider.onChange(listener),
   };
+}
+
+function listRefused(provider: ClusterProvider, name: string): string[] {
+  const watches = provider.find(name)?.informers.status() ?? [];
+  return [...new Set(watches.filter(({ state }) => state === "parked").map(({ resource }) => resource))].toSorted();
 }
 
 async function engageAll(

@@ -17,6 +17,7 @@ export const OPERATIONS = {
   policies: "puts operator policy in force: kinds of constraints, their ValidatingAdmissionPolicies, and the audit",
   webhook: "refuses names that are taken, early and in friendly words",
   logs: "keeps the logs of apps that run in pods",
+  agent: "on a cluster of another platform: binds that platform's rights in the namespaces that it makes",
   "log-drains": "sends the logs of apps to the log drains of their bound services",
 } as const;
 export type Operation = keyof typeof OPERATIONS;

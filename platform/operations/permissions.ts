@@ -6,12 +6,13 @@ import { toResourceRules, type Permission, type ResourceRule } from "../../kube/
 import { IMPERSONATOR_ROLE } from "../../api/identity/token-issuer.ts";
 import { API_PERMISSIONS } from "../../api/access/platform-permissions.ts";
 import { ROUTE_SERVICE_KEY } from "../../backends/routers/local/route-service-key.ts";
-import { policyControllers } from "../../controllers/controllers.ts";
+import { policyControllers, spokeControllers } from "../../controllers/controllers.ts";
 import { listControllerPermissions } from "../../controllers/shared/permissions.ts";
 import { POLICY_PERMISSIONS, POLICY_SYSTEM_PERMISSIONS } from "./policies.ts";
 import { LOGIN_KEYS } from "../../api/identity/login-keys.ts";
 import { JOB_KEY } from "../../api/jobs/job-key.ts";
 import { ENV_KEY } from "../../controllers/shared/env-snapshot.ts";
+import { Claim } from "../../crds/claim/claim.ts";
 import { LABELS } from "../../crds/labels.ts";
 import { BROKER_CREDENTIALS_SECRET, SPACE_CREDENTIALS_SECRETS } from "../../crds/service-broker/credentials.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
@@ -63,6 +64,8 @@ const SYSTEM_SECRETS: Partial<Record<Operation, readonly string[]>> = {
 /** Other permissions in the system namespace. */
 const SYSTEM_PERMISSIONS: Partial<Record<Operation, readonly Permission[]>> = {
   policies: POLICY_SYSTEM_PERMISSIONS,
+  // Admission policies know the platform's identities by it.
+  agent: [{ resource: Claim, verbs: ["create"] }],
   webhook: WEBHOOK_SYSTEM_PERMISSIONS,
 };
 
@@ -109,7 +112,7 @@ export function toOperationPermissions(operation: Operation): OperationPermissio
       ...MEMBER_PERMISSIONS,
       ...(usesTelemetry ? TELEMETRY_PERMISSIONS : []),
       ...(SYSTEM_PERMISSIONS[operation] ?? []),
-      ...(["cnb-builder", "kpack-builder"].includes(operation)
+      ...(["cnb-builder", "kpack-builder", "agent"].includes(operation)
         ? [{ resource: Secret, verbs: ["get"], names: [REGISTRY_SECRET] } as const]
         : []),
       ...(operation === "controllers" ? listControllerPermissions().system : []),
@@ -137,7 +140,7 @@ function spaceRoleName(operation: Operation): string {
 
 function listSpaceRoleNames(): string[] {
   return (Object.keys(OPERATIONS) as Operation[])
-    .filter((operation) => listDeclaredPermissions(operation).some(isOnSecrets))
+    .filter((operation) => operation !== "agent" && listDeclaredPermissions(operation).some(isOnSecrets))
     .map(spaceRoleName);
 }
 
@@ -167,6 +170,7 @@ function listDeclaredPermissions(operation: Operation): Permission[] {
         ]
       : []),
     ...(operation === "policies" ? [...policyControllers.flatMap(permissionsOf), ...POLICY_PERMISSIONS] : []),
+    ...(operation === "agent" ? spokeControllers().flatMap(permissionsOf) : []),
     ...(operation === "webhook" ? WEBHOOK_PERMISSIONS : []),
     ...(operation === "log-drains" ? LOG_DRAIN_PERMISSIONS : []),
     ...(operation === "logs"

@@ -15,10 +15,21 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{- end -}}
 {{- end }}
 
+{{/* "true" for a cluster that runs what a hub makes there. An upgrade with --reuse-values from a release without the value has none. */}}
+{{- define "cupola.isSpoke" -}}
+{{- if eq (.Values.mode | default "hub") "spoke" }}true{{ end -}}
+{{- end }}
+
+{{/* The kinds of a spoke (crds/spoke-manifests.ts), as a JSON list. */}}
+{{- define "cupola.spokeKinds" -}}
+{{- list "lrps.workloads.cupola.dev" "taskruns.workloads.cupola.dev" "routebindings.workloads.cupola.dev" "backendclasses.workloads.cupola.dev" "replicas.cupola.dev" | toJson -}}
+{{- end }}
+
 {{/* The Deployments by name, each with the operations of its processes, as a JSON list. */}}
 {{- define "cupola.components" -}}
 {{- $backends := list -}}
-{{- if .Values.builders.cnb.enabled }}{{ $backends = append $backends "cnb-builder" }}{{ end -}}
+{{- $isSpoke := include "cupola.isSpoke" . -}}
+{{- if and (not $isSpoke) .Values.builders.cnb.enabled }}{{ $backends = append $backends "cnb-builder" }}{{ end -}}
 {{- if .Values.runners.deployment.enabled }}{{ $backends = append $backends "deployment-runner" }}{{ end -}}
 {{- if .Values.runners.statefulset.enabled }}{{ $backends = append $backends "statefulset-runner" }}{{ end -}}
 {{- if .Values.taskRunners.job.enabled }}{{ $backends = append $backends "job-runner" }}{{ end -}}
@@ -30,6 +41,11 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
   (dict "name" "policies" "operations" (list "policies"))
   (dict "name" "logs" "operations" (list "logs" "log-drains"))
   (dict "name" "webhook" "operations" (list "webhook")) -}}
+{{- if $isSpoke -}}
+{{- $components = list
+  (dict "name" "agent" "operations" (concat (list "agent") $backends))
+  (dict "name" "logs" "operations" (list "logs")) -}}
+{{- end -}}
 {{- if .Values.runners.deployment.enabled -}}
 {{- $components = append $components (dict "name" "instance-index" "operations" (list "instance-index")) -}}
 {{- end -}}

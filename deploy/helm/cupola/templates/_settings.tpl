@@ -1,6 +1,7 @@
 {{/* Objects of our own kinds that the values describe. */}}
 {{- define "cupola.settings" -}}
-{{- range $role, $classes := dict "builder" .Values.builders "runner" .Values.runners "task-runner" .Values.taskRunners "router" .Values.routers }}
+{{- $isSpoke := include "cupola.isSpoke" . }}
+{{- range $role, $classes := dict "builder" (ternary (dict) .Values.builders (eq $isSpoke "true")) "runner" .Values.runners "task-runner" .Values.taskRunners "router" .Values.routers }}
 {{- range $name, $class := omit $classes "default" }}
 {{- if and $class.enabled (include "cupola.hasClass" (dict "root" $ "name" $name)) }}
 ---
@@ -25,6 +26,7 @@ spec:
 {{- end }}
 {{- end }}
 {{- end }}
+{{- if not $isSpoke }}
 ---
 apiVersion: cupola.dev/v1alpha1
 kind: Domain
@@ -41,6 +43,7 @@ apiVersion: cupola.dev/v1alpha1
 kind: Stack
 metadata: { name: {{ $stack.name }}, namespace: {{ $.Release.Namespace }} }
 spec: { name: {{ $stack.name }}, description: {{ $stack.description | default $stack.name | quote }}, default: {{ eq $index 0 }}{{ with $stack.substitute }}, substitute: {{ . | quote }}{{ end }} }
+{{- end }}
 {{- end }}
 {{- end }}
 

@@ -3,12 +3,20 @@ import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import { LABELS } from "../../crds/labels.ts";
 import { REGISTRY_SECRET } from "../../crds/registry-secret.ts";
 import { Space } from "../../crds/space/space.ts";
-import { Event, Secret } from "../../kube/api/builtin.ts";
+import { Event, Namespace, Secret } from "../../kube/api/builtin.ts";
+import type { KubeObject } from "../../kube/api/object.ts";
 import type { ObjectOf } from "../../kube/api/resource-ref.ts";
 import type { Draft, KubeClient } from "../../kube/client/client.ts";
 import { isAlreadyExists, isNotFound } from "../../kube/client/errors.ts";
-import { defineController, type Controller } from "../../kube/controller/controller.ts";
+import {
+  defineController,
+  type Controller,
+  type ReconcileContext,
+  type ReconcileResult,
+} from "../../kube/controller/controller.ts";
 import type { EventDraft } from "../../kube/controller/event-recorder.ts";
+import type { Permission } from "../../kube/rbac/resource-rules.ts";
+import { whileSecretsAllowed } from "./env-snapshot.ts";
 
 type SecretObject = ObjectOf<typeof Secret>;
 
@@ -18,27 +26,54 @@ const RECHECK_MS = 50_000;
 /** How long one read of the original serves all spaces of this process; with the recheck, less than a minute. */
 const SOURCE_TTL_MS = 5_000;
 
+const PERMISSIONS: readonly Permission[] = [
+  { resource: Secret, verbs: ["get", "create", "patch"] },
+  { resource: Event, verbs: ["get", "create", "patch"] },
+];
+
 export function registrySecretController(): Controller {
   const readSource = cachedSource();
   return defineController({
     name: NAME,
     for: Space,
     writesStatus: false,
-    permissions: [
-      { resource: Secret, verbs: ["get", "create", "patch"] },
-      { resource: Event, verbs: ["get", "create", "patch"] },
-    ],
-    async reconcile(space, { client, now, recordEvent }) {
-      const namespace = space.status?.namespace;
-      // The namespace's name in the status is an event of the Space.
-      if (namespace === undefined) return {};
-      const source = await readSource(client, now());
-      if (source) await copyTo(namespace, source, client);
-      else if (isOurCopy(await client.find(Secret, { namespace, name: REGISTRY_SECRET })))
-        recordEvent(space, SOURCE_GONE);
-      return { requeueAfterMs: RECHECK_MS };
-    },
+    permissions: PERMISSIONS,
+    // The namespace's name in the status is an event of the Space.
+    reconcile: async (space, context) =>
+      space.status?.namespace === undefined
+        ? {}
+        : keepCopy({ object: space, namespace: space.status.namespace }, readSource, context),
   });
+}
+
+/** The same on a spoke, for the namespaces that `isOfHub` names. The Secret is the spoke's own: that of the hub never crosses clusters. */
+export function spokeRegistrySecretController(isOfHub: (namespace: KubeObject) => boolean): Controller {
+  const readSource = cachedSource();
+  return defineController({
+    name: NAME,
+    for: Namespace,
+    selects: isOfHub,
+    writesStatus: false,
+    writesObject: false,
+    permissions: PERMISSIONS,
+    reconcile: (namespace, context) =>
+      whileSecretsAllowed(namespace.metadata.name, () =>
+        keepCopy({ object: namespace, namespace: namespace.metadata.name }, readSource, context),
+      ),
+  });
+}
+
+type ReadSource = ReturnType<typeof cachedSource>;
+
+async function keepCopy(
+  { object, namespace }: { object: KubeObject; namespace: string },
+  readSource: ReadSource,
+  { client, now, recordEvent }: Pick<ReconcileContext, "client" | "now" | "recordEvent">,
+): Promise<ReconcileResult> {
+  const source = await readSource(client, now());
+  if (source) await copyTo(namespace, source, client);
+  else if (isOurCopy(await client.find(Secret, { namespace, name: REGISTRY_SECRET }))) recordEvent(object, SOURCE_GONE);
+  return { requeueAfterMs: RECHECK_MS };
 }
 
 /** The copies still serve, but no longer follow the registry's credentials. */

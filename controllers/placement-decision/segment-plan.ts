@@ -1,0 +1,126 @@
+// The plan of a process from the objects of the platform's own cluster: what its segment wants, what it needs, and what the clusters are.
+import type { App } from "../../crds/app/app.ts";
+import { BackendClass } from "../../crds/backend-class/backend-class.ts";
+import { CLUSTER_NAME_LABEL, LOCAL_CLUSTER } from "../../crds/cluster/local-cluster.ts";
+import { SHARED_SEGMENT } from "../../crds/isolation-segment/shared-segment.ts";
+import { toRanges, wantedIndexes } from "../../crds/lrp/index-pool.ts";
+import type { Assignment, PlacementDecision } from "../../crds/placement-decision/placement-decision.ts";
+import { defaultInstances } from "../../crds/process/defaults.ts";
+import type { Process } from "../../crds/process/process.ts";
+import { Revision } from "../../crds/revision/revision.ts";
+import { Rollout } from "../../crds/rollout/rollout.ts";
+import type { Reader } from "../../kube/cache/reader.ts";
+import { appKey, OWNING_APP_INDEX, withoutDeleting } from "../shared/app-owned.ts";
+import { chooseClass } from "../shared/choose-class.ts";
+import { listLRPsOfProcess } from "../shared/lrps-of-process.ts";
+import { findPlacement, type SegmentPlacement } from "../shared/placement.ts";
+import { findOpenRollout } from "../shared/rollouts.ts";
+import { listClusterFacts } from "./clusters.ts";
+import { place, type PlacementPlan, type PlacementRequest } from "./plan.ts";
+
+export interface SegmentPlan extends PlacementPlan {
+  segment: string;
+  revision: string | undefined;
+}
+
+/** Undefined for a process that runs on the platform's own cluster, or that stays as it was decided. */
+export function planFor(
+  process: Process,
+  app: App,
+  { read, decision, mayBegin = true }: { read: Reader; decision: PlacementDecision | undefined; mayBegin?: boolean },
+): SegmentPlan | undefined {
+  const revision = findRevision(app, read);
+  const isNewStart = isStart(decision, revision);
+  const found = findPlacement(read, process.metadata.namespace) ?? (isNewStart ? HOME : undefined);
+  return found && planIn(found, process, { read, decision, revision, isNewStart, mayBegin });
+}
+
+interface PlanContext {
+  read: Reader;
+  decision: PlacementDecision | undefined;
+  revision: Revision | undefined;
+  isNewStart: boolean;
+  mayBegin: boolean;
+}
+
+function planIn(
+  { segment, placement }: SegmentPlacement,
+  process: Process,
+  { read, decision, revision, isNewStart, mayBegin }: PlanContext,
+): SegmentPlan {
+  const request = {
+    guid: process.metadata.uid ?? "",
+    instances: countIndexes(process, read),
+    ...findNeeds(process, revision, read),
+    placement,
+    previous: decision?.spec.assignments ?? heldLocally(process, read),
+    isNewStart,
+    mayBegin,
+    isServing: servingIn(decision),
+  };
+  return {
+    segment,
+    revision: (isNewStart ? undefined : decision?.spec.revision) ?? revision?.metadata.name,
+    ...place(request, listClusterFacts(read)),
+  };
+}
+
+/** A rolling deployment is no start: its instances stay where those of the last start are. */
+function isStart(decision: PlacementDecision | undefined, revision: Revision | undefined): boolean {
+  const before = decision?.spec.revision;
+  if (before === undefined || revision === undefined || revision.spec.rollout !== undefined) return false;
+  return before !== revision.metadata.name;
+}
+
+/** For a start after the segment's placement was removed. */
+const HOME: SegmentPlacement = {
+  segment: SHARED_SEGMENT,
+  placement: { clusters: { matchLabels: { [CLUSTER_NAME_LABEL]: LOCAL_CLUSTER } }, tolerations: [] },
+};
+
+/** Whether an instance takes requests, as the clusters that answer say. */
+function servingIn(decision: PlacementDecision | undefined): PlacementRequest["isServing"] {
+  const serving = new Set(
+    (decision?.status?.clusters ?? [])
+      .filter(({ deleting, unreachableSince: since }) => !deleting && since === undefined)
+      .flatMap(({ name, instances = [] }) =>
+        instances.filter(({ state, ready }) => state === "Running" && ready).map(({ index }) => `${name} ${index}`),
+      ),
+  );
+  return (cluster, index) => serving.has(`${cluster} ${index}`);
+}
+
+function findRevision({ metadata, status }: App, read: Reader): Revision | undefined {
+  const name = status?.revision;
+  return name === undefined ? undefined : read.find(Revision, { namespace: metadata.namespace, name });
+}
+
+/** A Rollout may bring more instances than the Process has. */
+function countIndexes({ metadata, spec }: Process, read: Reader): number {
+  const wanted = spec.instances ?? defaultInstances(spec.type);
+  const key = appKey(metadata.namespace, spec.appRef.name);
+  const rollouts = withoutDeleting(read.byIndex(Rollout, OWNING_APP_INDEX, key, metadata.namespace));
+  const open = spec.type === "web" ? findOpenRollout(rollouts) : undefined;
+  return Math.max(wanted, open?.spec.instances ?? 0);
+}
+
+/** As the Revision says that runs, or is to run. */
+function findNeeds(
+  { spec }: Process,
+  revision: Revision | undefined,
+  read: Reader,
+): Pick<PlacementRequest, "runner" | "hasVolumes"> {
+  const snapshot = revision?.spec.processes.find(({ type }) => type === spec.type);
+  return {
+    runner:
+      snapshot?.runner ??
+      chooseClass(read.list(BackendClass), { role: "runner", className: spec.runner }).metadata.name,
+    hasVolumes: (revision?.spec.volumes ?? []).length > 0,
+  };
+}
+
+/** Instances that ran before the segment had a placement stay. */
+function heldLocally({ metadata }: Process, read: Reader): Assignment[] {
+  const indexes = toRanges(listLRPsOfProcess(read, metadata).flatMap(({ spec }) => wantedIndexes(spec)));
+  return indexes.length > 0 ? [{ cluster: LOCAL_CLUSTER, indexes, state: "Active", reason: "Held" }] : [];
+}

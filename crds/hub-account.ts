@@ -1,0 +1,73 @@
+// The account by which a hub works on a cluster where the platform is installed as a spoke: its roles, and its token. hub-policies.ts confines its writes.
+import type { KubeObject } from "../kube/api/object.ts";
+import { BackendClass } from "./backend-class/backend-class.ts";
+import { Claim } from "./claim/claim.ts";
+import { SYSTEM_NAMESPACE, WORKLOADS_GROUP } from "./groups.ts";
+import { INTERNAL_LABELS } from "./labels.ts";
+import { LRP } from "./lrp/lrp.ts";
+
+const RBAC = "rbac.authorization.k8s.io";
+
+/** The ServiceAccount in the system namespace of a spoke. */
+export const HUB_ACCOUNT = "cupola-hub";
+/** The Secret with its token and the cluster's authority. Deleting it takes the token back. */
+export const HUB_TOKEN_SECRET = "cupola-hub-token";
+/** Its role in the namespaces that it makes; the spoke's agent binds it there. */
+export const HUB_SPACE_ROLE = "cupola-hub-secrets";
+/** Its name in requests. */
+export const HUB_USER = `system:serviceaccount:${SYSTEM_NAMESPACE}:${HUB_ACCOUNT}`;
+
+/** It may see and write what the hub makes. It reads no Secret, not even its own: their names are digests of their content. */
+const CLUSTER_RULES: readonly object[] = [
+  { apiGroups: [""], resources: ["namespaces"], verbs: ["get", "list", "watch", "create", "patch"] },
+  {
+    apiGroups: [WORKLOADS_GROUP],
+    resources: [LRP.plural],
+    verbs: ["get", "list", "watch", "create", "patch", "delete"],
+  },
+  { apiGroups: [WORKLOADS_GROUP], resources: [BackendClass.plural], verbs: ["get", "list", "watch"] },
+];
+
+/** The right that marks the platform's identities for admission policies. A spoke does not have the kind. */
+const SYSTEM_RULES: readonly object[] = [{ apiGroups: [Claim.group], resources: [Claim.plural], verbs: ["create"] }];
+
+export function hubAccountObjects(): KubeObject[] {
+  const inSystem = { namespace: SYSTEM_NAMESPACE, name: HUB_ACCOUNT };
+  const subjects = [{ kind: "ServiceAccount", ...inSystem }];
+  const ref = (kind: string): object => ({ apiGroup: RBAC, kind, name: HUB_ACCOUNT });
+  return [
+    { apiVersion: "v1", kind: "ServiceAccount", metadata: inSystem },
+    {
+      apiVersion: "v1",
+      kind: "Secret",
+      metadata: {
+        namespace: SYSTEM_NAMESPACE,
+        name: HUB_TOKEN_SECRET,
+        annotations: { "kubernetes.io/service-account.name": HUB_ACCOUNT },
+      },
+      type: "kubernetes.io/service-account-token",
+    },
+    { apiVersion: `${RBAC}/v1`, kind: "ClusterRole", metadata: { name: HUB_ACCOUNT }, rules: CLUSTER_RULES },
+    {
+      apiVersion: `${RBAC}/v1`,
+      kind: "ClusterRoleBinding",
+      metadata: { name: HUB_ACCOUNT },
+      roleRef: ref("ClusterRole"),
+      subjects,
+    },
+    {
+      apiVersion: `${RBAC}/v1`,
+      kind: "ClusterRole",
+      metadata: { name: HUB_SPACE_ROLE },
+      rules: [{ apiGroups: [""], resources: ["secrets"], verbs: ["create"] }],
+    },
+    { apiVersion: `${RBAC}/v1`, kind: "Role", metadata: inSystem, rules: SYSTEM_RULES },
+    {
+      apiVersion: `${RBAC}/v1`,
+      kind: "RoleBinding",
+      metadata: { ...inSystem, labels: { [INTERNAL_LABELS.spaceRole]: HUB_SPACE_ROLE } },
+      roleRef: ref("Role"),
+      subjects,
+    },
+  ];
+}

@@ -1,0 +1,355 @@
+// A hub and a spoke on two real kube-apiservers: the chart's mode spoke, `cup clusters add`, an app whose instances run there, and a stolen credential of the hub.
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pino } from "pino";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { stringify } from "yaml";
+import { addCluster } from "../../../cli/cluster/add.ts";
+import { silentProgress } from "../../../cli/output.ts";
+import { BackendClass } from "../../../crds/backend-class/backend-class.ts";
+import { Cluster } from "../../../crds/cluster/cluster.ts";
+import { Domain } from "../../../crds/domain/domain.ts";
+import { SYSTEM_NAMESPACE } from "../../../crds/groups.ts";
+import { IsolationSegment } from "../../../crds/isolation-segment/isolation-segment.ts";
+import { LABELS } from "../../../crds/labels.ts";
+import { HUB_TOKEN_SECRET, hubAccountObjects } from "../../../crds/hub-account.ts";
+import { LRP } from "../../../crds/lrp/lrp.ts";
+import { Process } from "../../../crds/process/process.ts";
+import { SPOKE_KINDS } from "../../../crds/spoke-manifests.ts";
+import { systemObject } from "../../../crds/settings-object.ts";
+import {
+  ClusterRole,
+  CustomResourceDefinition,
+  Deployment,
+  Namespace,
+  Role,
+  RoleBinding,
+  Secret,
+  ServiceAccount,
+} from "../../../kube/api/builtin.ts";
+import type { KubeObject } from "../../../kube/api/object.ts";
+import type { ResourceRef } from "../../../kube/api/resource-ref.ts";
+import type { KubeClient, RequestRecord } from "../../../kube/client/client.ts";
+import { createClient } from "../../../kube/client/create-client.ts";
+import { applyObjects, installManifests, waitUntilServed } from "../../../platform/install.ts";
+import type { Operation } from "../../../platform/operations/operations.ts";
+import { listOperationManifests, serviceAccountName } from "../../../platform/operations/permissions.ts";
+import { startPlatform, type RunningPlatform } from "../../../platform/platform.ts";
+import { runCommand } from "../../../scripts/run-command.ts";
+import { provideBinary, whyNoBinaries, whyNoControlPlane } from "../../cluster/binaries.ts";
+import { startControlPlane, type ControlPlane } from "../../cluster/control-plane.ts";
+import { apiAt, type Api as CFApi, type Named } from "../../e2e/support/api.ts";
+import { eventually } from "../../eventually.ts";
+import { connect, type Api } from "../kubernetes/api.ts";
+import type { Attempt } from "../permissions/attempt.ts";
+import { hubLRP, listHubAttacks, listHubDuties, listHubReads, type SpokePlaces } from "./hub-attempts.ts";
+
+const reason = whyNoControlPlane() ?? whyNoBinaries(["helm"]);
+if (reason) console.log(`a spoke: skipped, ${reason}`);
+
+const CHART = join(import.meta.dirname, "..", "..", "..", "deploy", "helm", "cupola");
+const log = pino({ level: process.env["TEST_LOG"] ?? "silent" });
+const REFS: Record<string, ResourceRef> = { ServiceAccount, ClusterRole, Role, RoleBinding };
+const IMAGE = "registry.example.org/shop@sha256:0000000000000000000000000000000000000000000000000000000000000000";
+const OWN = "acme-dev";
+
+describe.skipIf(reason)("a spoke", () => {
+  const home = mkdtempSync(join(tmpdir(), "cupola-spoke-"));
+  const ends: (() => Promise<unknown>)[] = [];
+  /** Requests that the spoke refused to the platform there. */
+  const refused: string[] = [];
+  let planes: { hub: ControlPlane; spoke: ControlPlane };
+  let hub: KubeClient;
+  let spoke: KubeClient;
+  let cf: CFApi;
+  let app: Named;
+
+  const admin = (plane: ControlPlane): KubeClient => {
+    const client = createClient({ server: plane.url, ca: plane.ca, auth: { kind: "token", token: plane.adminToken } });
+    ends.push(() => client.close());
+    return client;
+  };
+
+  beforeAll(async () => {
+    const [onHub, onSpoke] = await Promise.all([startControlPlane(), startControlPlane()]);
+    ends.push(() => Promise.all([onHub.stop(), onSpoke.stop()]));
+    planes = { hub: onHub, spoke: onSpoke };
+    [hub, spoke] = [admin(onHub), admin(onSpoke)];
+    await Promise.all([installHub(), installSpoke()]);
+    const [platform] = await Promise.all([
+      start(onHub, hub, ["api", "controllers", "policies"], "controllers"),
+      start(onSpoke, spoke, ["agent", "deployment-runner"], "agent"),
+    ]);
+    cf = apiAt(platform.url, onHub.adminToken);
+  }, 300_000);
+  afterAll(async () => {
+    for (const end of ends.splice(0).reverse()) await end();
+    rmSync(home, { recursive: true, force: true });
+  }, 60_000);
+
+  /** An account with the rights of all its operations, as where one process has several of them. */
+  async function installHub(): Promise<void> {
+    await installManifests(hub);
+    const ours = new Set(["api", "controllers", "policies"].map((name) => serviceAccountName(name as Operation)));
+    const account = { kind: "ServiceAccount", namespace: SYSTEM_NAMESPACE, name: serviceAccountName("controllers") };
+    for (const object of listOperationManifests()) {
+      const name = object.metadata.name.replace(/-secrets$/, "");
+      const isBinding = object.kind.endsWith("Binding");
+      const ref =
+        REFS[object.kind] ??
+        ({
+          ...RoleBinding,
+          kind: "ClusterRoleBinding",
+          plural: "clusterrolebindings",
+          namespaced: false,
+        } as ResourceRef);
+      // The controllers bind the roles of all operations in spaces, so all of them exist.
+      if (!ours.has(name) && !object.metadata.name.endsWith("-secrets")) continue;
+      await hub.apply(
+        ref,
+        { ...object, ...(isBinding && { subjects: [account] }) },
+        { fieldManager: "person", force: true },
+      );
+    }
+    await applyObjects(hub, [
+      systemObject(BackendClass, "deployment", { role: "runner", default: true }),
+      systemObject(BackendClass, "ingress", { role: "router", default: true }),
+      systemObject(Domain, "apps.example.org", { name: "apps.example.org" }),
+    ]);
+  }
+
+  async function installSpoke(): Promise<void> {
+    const file = join(home, "values.yaml");
+    const pull = { username: "reader", password: "secret" };
+    writeFileSync(
+      file,
+      stringify({
+        mode: "spoke",
+        image: { repository: "registry.example.org/cupola" },
+        registry: { prefix: "registry.example.org/apps", pull },
+      }),
+    );
+    const { code, output } = await helm("install", "-f", file, "--create-namespace");
+    expect(code, output.slice(-3000)).toBe(0);
+    await waitUntilServed(spoke, BackendClass);
+    await applyObjects(spoke, [systemObject(BackendClass, "deployment", { role: "runner", default: true })]);
+  }
+
+  async function helm(verb: string, ...args: string[]): Promise<{ code: number | null; output: string }> {
+    const env = {
+      KUBECONFIG: planes.spoke.kubeconfig,
+      HELM_CACHE_HOME: home,
+      HELM_CONFIG_HOME: home,
+      HELM_DATA_HOME: home,
+    };
+    return runCommand(
+      [await provideBinary("helm"), verb, "cupola", CHART, "-n", SYSTEM_NAMESPACE, "--no-hooks", ...args],
+      {
+        cwd: home,
+        deadlineMs: 120_000,
+        env,
+      },
+    );
+  }
+
+  async function start(
+    plane: ControlPlane,
+    client: KubeClient,
+    operations: Operation[],
+    account: string,
+  ): Promise<RunningPlatform> {
+    const path = `/api/v1/namespaces/${SYSTEM_NAMESPACE}/serviceaccounts/cupola-${account}/token`;
+    const body = { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: {} };
+    const { status } = (await client.raw("POST", path, body)) as { status: { token: string } };
+    const onRequest = ({ method, path: at, code }: RequestRecord): void => {
+      if (code === 403 && account === "agent") refused.push(`${method} ${at.split("?")[0]}`);
+    };
+    const platform = await startPlatform({
+      access: { server: plane.url, ca: plane.ca, auth: { kind: "token", token: status.token } },
+      operations,
+      data: join(home, account),
+      listen: { host: "127.0.0.1", port: 0 },
+      publicURL: "https://api.example.org",
+      log: log.child({ plane: account }),
+      onRequest,
+      shutdown: { drainMs: 0 },
+    });
+    ends.push(() => platform.stop({ instances: "end" }));
+    return platform;
+  }
+
+  async function makeApp(space: Named): Promise<Named> {
+    const made = await cf.call("POST", "/v3/apps", {
+      name: "shop",
+      lifecycle: { type: "docker", data: {} },
+      environment_variables: { COLOUR: "blue" },
+      relationships: { space: { data: { guid: space.guid } } },
+    });
+    const pkg = await cf.call("POST", "/v3/packages", {
+      type: "docker",
+      data: { image: IMAGE },
+      relationships: { app: { data: { guid: made.guid } } },
+    });
+    await eventually(async () =>
+      expect(await cf.call<{ state: string }>("GET", `/v3/packages/${pkg.guid}`)).toMatchObject({ state: "READY" }),
+    );
+    const build = await cf.call("POST", "/v3/builds", { package: { guid: pkg.guid } });
+    const droplet = await eventually(async () => {
+      const found = await cf.call<{ state: string; droplet: Named | null }>("GET", `/v3/builds/${build.guid}`);
+      expect(found).toMatchObject({ state: "STAGED" });
+      return found.droplet?.guid;
+    });
+    await cf.call("PATCH", `/v3/apps/${made.guid}/relationships/current_droplet`, { data: { guid: droplet } });
+    return made;
+  }
+
+  const lrpsThere = async (): Promise<LRP[]> =>
+    (await spoke.list(LRP, { namespace: OWN, labelSelector: LABELS.hub })).items;
+
+  test("has the kinds that it needs, and no others", async () => {
+    const { items } = await spoke.list(CustomResourceDefinition);
+    expect(items.map(({ metadata }) => metadata.name).toSorted()).toEqual(
+      SPOKE_KINDS.map(({ plural, group }) => `${plural}.${group}`).toSorted(),
+    );
+  });
+
+  test("refuses to become a whole platform", async () => {
+    const file = join(home, "hub.yaml");
+    const values = {
+      image: { repository: "r" },
+      api: { publicUrl: "https://a.example.org" },
+      apps: { domain: "a.example.org" },
+    };
+    writeFileSync(file, stringify(values));
+    const { code, output } = await helm("upgrade", "-f", file);
+    expect([code === 0, output]).toEqual([false, expect.stringContaining("this cluster runs apps of another hub")]);
+  });
+
+  test("is added by one command, with its context", async () => {
+    const { json } = await addCluster(hub, "east", {
+      kubeconfig: planes.spoke.kubeconfig,
+      labels: "tier=prod",
+      progress: silentProgress,
+    });
+    expect(json).toEqual({ name: "east", ready: true });
+    const { metadata, status } = await hub.get(Cluster, { namespace: SYSTEM_NAMESPACE, name: "east" });
+    expect(metadata.labels).toMatchObject({ tier: "prod" });
+    expect(status?.classes).toContainEqual(expect.objectContaining({ role: "runner", name: "deployment" }));
+  }, 90_000);
+
+  test("runs an app of a segment that chooses it: its LRP, its variables and nothing else come there", async () => {
+    const org = await cf.call("POST", "/v3/organizations", { name: "acme" });
+    const space = await cf.call("POST", "/v3/spaces", {
+      name: "dev",
+      relationships: { organization: { data: { guid: org.guid } } },
+    });
+    await hub.patch(
+      IsolationSegment,
+      { namespace: SYSTEM_NAMESPACE, name: "shared" },
+      { type: "merge", body: { spec: { placement: { clusters: { matchLabels: { tier: "prod" } } } } } },
+    );
+    app = await makeApp(space);
+    await cf.call("POST", `/v3/apps/${app.guid}/actions/start`);
+    await eventually(async () => expect(await lrpsThere()).toHaveLength(1));
+    await eventually(async () => expect((await spoke.list(Deployment, { namespace: OWN })).items).toHaveLength(1));
+    expect((await hub.list(LRP, { namespace: OWN })).items).toEqual([]);
+    const secrets = (await spoke.list(Secret, { namespace: OWN })).items.map(({ metadata }) => metadata.name);
+    expect(secrets.toSorted()).toEqual(["cupola-registry", expect.stringMatching(/^shop-env-/)]);
+  }, 90_000);
+
+  test("takes a restart with new variables, and gives all back when the app stops", async () => {
+    await cf.call("PATCH", `/v3/apps/${app.guid}/environment_variables`, { var: { COLOUR: "red" } });
+    await cf.call("POST", `/v3/apps/${app.guid}/actions/restart`);
+    await eventually(async () => expect((await lrpsThere()).map(({ spec }) => spec.revision)).toEqual(["2"]));
+    await cf.call("POST", `/v3/apps/${app.guid}/actions/stop`);
+    await eventually(async () => expect(await lrpsThere()).toEqual([]));
+    await cf.call("POST", `/v3/apps/${app.guid}/actions/start`);
+    await eventually(async () => expect(await lrpsThere()).toHaveLength(1));
+  }, 90_000);
+
+  describe("a stolen credential of the hub", () => {
+    let connection: ReturnType<typeof connect>;
+    let thief: Api;
+    let places: SpokePlaces;
+
+    beforeAll(async () => {
+      connection = connect(planes.spoke);
+      const secret = await hub.get(Secret, { namespace: SYSTEM_NAMESPACE, name: "cluster-east" });
+      thief = connection.api.as({ token: Buffer.from(secret.data?.["token"] ?? "", "base64").toString() });
+      const [lrp] = await lrpsThere();
+      const secrets = (await spoke.list(Secret, { namespace: OWN })).items.map(({ metadata }) => metadata.name);
+      places = {
+        hub: lrp?.metadata.labels?.[LABELS.hub] ?? "",
+        own: OWN,
+        others: "others",
+        foreign: "team",
+        lent: "lent",
+        lrp: lrp?.metadata.name ?? "",
+        secret: secrets.find((name) => name.startsWith("shop-env-")) ?? "",
+      };
+      const namespace = (name: string, labels: Record<string, string>) =>
+        spoke.create(Namespace, { metadata: { name, labels } });
+      await namespace("others", { [LABELS.hub]: "another", [LABELS.namespaceKind]: "space" });
+      await namespace("team", {});
+      await namespace("lent", { [LABELS.adoptableBy]: places.hub });
+      await spoke.patch(Namespace, { name: OWN }, { type: "merge", body: { metadata: { labels: { team: "x" } } } });
+      const somebodys = hubLRP("", { metadata: { name: "somebodys", labels: {} } }) as LRP;
+      await spoke.create(LRP, { ...somebodys, metadata: { ...somebodys.metadata, namespace: OWN } });
+      // The agent has bound the hub's role there.
+      await eventually(async () =>
+        expect((await spoke.list(RoleBinding, { namespace: "others" })).items.length).toBeGreaterThan(0),
+      );
+    });
+    afterAll(() => connection?.close());
+
+    /** Those with another answer than 403. */
+    async function passing(attempts: readonly Attempt[]): Promise<string[]> {
+      const answers = await Promise.all(attempts.map(async ({ what, send }) => ({ what, ...(await send(thief)) })));
+      return answers
+        .filter(({ status }) => status !== 403)
+        .map(({ what, status, text }) => `${what}: ${status} ${text.slice(0, 200)}`);
+    }
+
+    test("does the hub's work", () =>
+      eventually(async () => {
+        const answers = await Promise.all(
+          listHubDuties(places).map(async ({ what, send }) => ({ what, ...(await send(thief)) })),
+        );
+        expect(answers.filter(({ status }) => status >= 300).map(({ what, text }) => `${what}: ${text}`)).toEqual([]);
+      }));
+
+    test("reads no pod, no node, no Secret and nothing of others", async () =>
+      expect(await passing(listHubReads(places))).toEqual([]));
+
+    test("writes nothing outside of the hub's own contents", async () =>
+      expect(await passing(listHubAttacks(places))).toEqual([]));
+  });
+
+  test("whose credential is not taken any more says so, and nothing of it is pruned; a new one brings it back", async () => {
+    const reachable = async (): Promise<unknown> => {
+      const { status } = await hub.get(Cluster, { namespace: SYSTEM_NAMESPACE, name: "east" });
+      return status?.conditions?.find(({ type }) => type === "Reachable");
+    };
+    const before = await lrpsThere();
+    await spoke.delete(Secret, { namespace: SYSTEM_NAMESPACE, name: HUB_TOKEN_SECRET });
+    await eventually(
+      async () => expect(await reachable()).toMatchObject({ status: "False", reason: "CredentialRefused" }),
+      60_000,
+    );
+    await cf.call("POST", `/v3/apps/${app.guid}/actions/stop`);
+    await eventually(async () =>
+      expect((await hub.get(Process, { namespace: OWN, name: "shop.web" })).status?.conditions).toContainEqual(
+        expect.objectContaining({ type: "Ready", reason: "Stopped" }),
+      ),
+    );
+    expect((await lrpsThere()).map(({ metadata }) => metadata.uid)).toEqual(before.map(({ metadata }) => metadata.uid));
+    const [token] = hubAccountObjects().filter(({ kind }) => kind === "Secret");
+    await spoke.apply(Secret, token as KubeObject, { fieldManager: "person", force: true });
+    await addCluster(hub, "east", { kubeconfig: planes.spoke.kubeconfig, progress: silentProgress });
+    await eventually(async () => expect(await lrpsThere()).toEqual([]));
+  }, 150_000);
+
+  test("has refused nothing to the platform's own processes there, but in namespaces that were new", () =>
+    expect(refused.filter((one) => !one.includes("/secrets"))).toEqual([]));
+});
