@@ -1,7 +1,7 @@
 // The shape of our admission policies, common expressions, and the two Kubernetes objects of each policy.
 import type { KubeObject } from "../kube/api/object.ts";
 import type { ResourceRef } from "../kube/api/resource-ref.ts";
-import { SYSTEM_NAMESPACE } from "./groups.ts";
+import { API_FIELD_MANAGER, SYSTEM_NAMESPACE } from "./groups.ts";
 import { PLATFORM_GROUP } from "./platform-role.ts";
 
 const API_VERSION = "admissionregistration.k8s.io/v1";
@@ -110,11 +110,17 @@ export const CALLER_IS_PLATFORM = authorizerAllows({
 /** CF admins: callers who may update every org. */
 export const CALLER_IS_ADMIN = authorizerAllows({ group: "cupola.dev", resource: "orgs", verb: "update" });
 
-/** Match condition: skips requests of Kubernetes itself, such as emptying a terminating namespace or garbage collection. */
+/** Match condition: skips requests of Kubernetes' own components, such as emptying a terminating namespace or garbage collection. */
+export const EXCEPT_KUBERNETES_COMPONENTS = {
+  name: "not-kubernetes",
+  expression:
+    "!request.userInfo.username.startsWith('system:serviceaccount:kube-system:') && !request.userInfo.username.startsWith('system:kube-')",
+};
+
+/** Match condition: skips these and members of system:masters. */
 export const EXCEPT_KUBERNETES = {
   name: "not-the-cluster",
-  expression:
-    "!request.userInfo.username.startsWith('system:serviceaccount:kube-system:') && !request.userInfo.username.startsWith('system:kube-') && !('system:masters' in request.userInfo.groups)",
+  expression: `${EXCEPT_KUBERNETES_COMPONENTS.expression} && !('system:masters' in request.userInfo.groups)`,
 };
 
 const PLATFORM_CALLER = `('${PLATFORM_GROUP}' in request.userInfo.groups || 'system:serviceaccounts:${SYSTEM_NAMESPACE}' in request.userInfo.groups)`;
@@ -126,6 +132,12 @@ export function isPlatformCaller(groups: readonly string[]): boolean {
 
 /** Match condition: skips requests of the platform. For policies that apply to admins. */
 export const EXCEPT_PLATFORM = { name: "not-the-platform", expression: `!${PLATFORM_CALLER}` };
+
+/** Match condition: skips writes of the CF API. Any client may borrow its field manager, so this is for webhooks that only refuse early. */
+export const EXCEPT_API = {
+  name: "not-the-api",
+  expression: `!has(request.options.fieldManager) || request.options.fieldManager != "${API_FIELD_MANAGER}"`,
+};
 
 /** Match condition: only requests of the platform. For policies that restrict it beyond its role. */
 export const ONLY_PLATFORM = { name: "the-platform", expression: PLATFORM_CALLER };

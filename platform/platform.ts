@@ -33,7 +33,7 @@ import { createProcessMetrics, type ProcessMetrics } from "./metrics/process-met
 import { startMetrics } from "./metrics/start-metrics.ts";
 import { reportReplica } from "./leases/replica-reporter.ts";
 import { startApiOperation } from "./http/start-api.ts";
-import { startWebhookOperation } from "./operations/start-webhook.ts";
+import { startWebhookOperation } from "./operations/webhook.ts";
 import { watchOperationBindings } from "./operations/operation-bindings.ts";
 import { keepInstallationKeys } from "./operations/installation-keys.ts";
 import { toOperationPermissions } from "./operations/permissions.ts";

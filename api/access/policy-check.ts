@@ -3,11 +3,10 @@ import { isDeepStrictEqual } from "node:util";
 import { isPlatformCaller } from "../../crds/admission-policy.ts";
 import { findDefinition } from "../../crds/definitions.ts";
 import { GROUP } from "../../crds/groups.ts";
-import { actionAt, constraintId } from "../../crds/policy-template/constraint.ts";
-import { evaluate, toUndecidedSentence, type JudgingConstraint } from "../../crds/policy-template/evaluate.ts";
-import { titleOf, type Policies } from "../../crds/policy-template/policies.ts";
+import type { JudgingConstraint } from "../../crds/policy-template/evaluate.ts";
+import type { Policies } from "../../crds/policy-template/policies.ts";
 import { createRefs, withPlanned, type ListObjects } from "../../crds/policy-template/refs.ts";
-import { toSentence, type Violation } from "../../crds/policy-template/verdict.ts";
+import { judgeWrite } from "../../crds/policy-template/write.ts";
 import { Namespace } from "../../kube/api/builtin.ts";
 import { mergePatch } from "../../kube/api/merge-patch.ts";
 import type { KubeObject } from "../../kube/api/object.ts";
@@ -73,21 +72,15 @@ function judge(
   const objects = toReviewedObjects(ref, write);
   if (!objects) return [];
   const place = { object: objects.object, namespaceLabels: namespaceLabels(cache, ref, objects.object) };
-  const { violations, unknown } = evaluate(constraints, {
-    point: "write",
+  const { denied, warned } = judgeWrite(policies(), constraints, {
     operation: objects.oldObject ? "UPDATE" : "CREATE",
     ...objects,
     ...place,
     user: { name: caller.name, groups: caller.groups },
     refs: createRefs(withPlanned(listCached(cache), planned), place),
   });
-  const sentence = (violation: Violation): string => toSentence(titleOf(policies(), violation), violation);
-  for (const one of violations) if (one.action === "warn") warn(sentence(one));
-  // The start gate decides later.
-  for (const one of constraints)
-    if (unknown.includes(constraintId(one.constraint)) && actionAt(one.constraint, "write") !== "dryrun")
-      warn(toUndecidedSentence(one));
-  return violations.filter(({ action }) => action === "deny").map(sentence);
+  for (const sentence of warned) warn(sentence);
+  return denied;
 }
 
 function listCached(cache: ClusterCache): ListObjects {

@@ -145,11 +145,13 @@ function planReadsEnforcement({ constraint, generation, acknowledgement }: Const
 const STARTS = { deny: "held back", warn: "not held back", dryrun: "not held back" };
 
 function gateCondition(constraint: Constraint): ConditionDraft {
+  const action = actionAt(constraint, "write");
+  const where = action === "dryrun" ? "" : " by the CF API, and past it by the webhook while it runs";
   return {
     type: "Enforced",
     status: "True",
     reason: "InForce",
-    message: `every process of the platform judges by it: writes that violate it ${EFFECTS[actionAt(constraint, "write")]} at the CF API, and starts are ${STARTS[actionAt(constraint, "start")]}`,
+    message: `every process of the platform judges by it: violations ${EFFECTS[action]}${where}; starts are ${STARTS[actionAt(constraint, "start")]}`,
   };
 }
 

@@ -59,7 +59,7 @@ function toValidation(title: string, constraint: string, { rule, index }: Indexe
 }
 
 /** Objects under deletion are not judged, nor are updates that change no part that people write, nor is the stop of an app. */
-function judgedObjects({ subjects }: PolicyTemplateSpec): NamedExpression[] {
+export function judgedObjects({ subjects }: Pick<PolicyTemplateSpec, "subjects">): NamedExpression[] {
   return [
     { name: "not-deleted", expression: "!has(object.metadata.deletionTimestamp)" },
     {

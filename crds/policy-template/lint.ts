@@ -9,7 +9,7 @@ import { RESERVED_VARIABLES } from "./match-expressions.ts";
 import type { PolicyTemplateSpec, TemplateRead } from "./policy-template.ts";
 import { DEFINITIONS } from "../definitions.ts";
 import { schemaFault } from "./schema-bounds.ts";
-import { findSubject, listSubjects } from "./subjects.ts";
+import { findSubject, GATED_KINDS, listSubjects } from "./subjects.ts";
 
 export interface TemplateFault {
   reason: "InvalidRule" | "InvalidSchema" | "InvalidSubject" | "InvalidKind" | "InvalidReads";
@@ -64,18 +64,15 @@ function subjectFault({ subjects }: PolicyTemplateSpec): TemplateFault | undefin
   };
 }
 
-/** Kinds that the start gate holds back. A write of another kind would be in force before anybody could judge it again. */
-const GATED = ["App", "Droplet", "Task"];
-
 /** Rules that read other objects are judged again at a start, as a creation that nobody asks for. */
 function readsFault(spec: PolicyTemplateSpec): TemplateFault | undefined {
   const { reads = [], subjects, needs, operations } = spec;
   if (reads.length === 0) return undefined;
-  const other = subjects.find((kind) => !GATED.includes(kind));
+  const other = subjects.find((kind) => !GATED_KINDS.includes(kind));
   if (other !== undefined)
     return invalidReads(
       "spec.subjects",
-      `rules with reads judge ${GATED.join(", ")} alone, which no start gate passes by`,
+      `rules with reads judge ${GATED_KINDS.join(", ")} alone, which no start gate passes by`,
     );
   const [need] = needs;
   if (need !== undefined)

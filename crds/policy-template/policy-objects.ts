@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import type { MatchResources, PolicySpec } from "../../kube/admission/policy/types.ts";
 import type { KubeObject } from "../../kube/api/object.ts";
-import { EXCEPT_PLATFORM } from "../admission-policy.ts";
+import { EXCEPT_KUBERNETES_COMPONENTS, EXCEPT_PLATFORM } from "../admission-policy.ts";
 import { CONSTRAINTS_GROUP } from "../groups.ts";
 import { actionAt, type Action, type Constraint } from "./constraint.ts";
 import { compileConstraint, type RuleSet } from "./compile.ts";
@@ -18,12 +18,8 @@ export const DIGEST = "constraints.cupola.dev/digest";
 
 const ACTIONS: Record<Action, string> = { deny: "Deny", warn: "Warn", dryrun: "Audit" };
 
-/** Requests of Kubernetes itself: its garbage collector, its namespace controller. Members of system:masters are judged as anybody. */
-const EXCEPT_CONTROLLERS = {
-  name: "not-kubernetes",
-  expression:
-    "!request.userInfo.username.startsWith('system:serviceaccount:kube-system:') && !request.userInfo.username.startsWith('system:kube-')",
-};
+/** Kubernetes itself and the platform are not judged. Members of system:masters are judged as anybody. */
+export const EXCEPT_UNJUDGED_CALLERS = [EXCEPT_KUBERNETES_COMPONENTS, EXCEPT_PLATFORM];
 
 /** The name of a constraint's policy and binding. */
 export function policyName({ kind, metadata }: Pick<Constraint, "kind" | "metadata">): string {
@@ -63,7 +59,7 @@ function toPair({ name, action, spec }: Rendered): KubeObject[] {
   const policySpec: PolicySpec = {
     failurePolicy: "Fail",
     ...spec,
-    matchConditions: [EXCEPT_CONTROLLERS, EXCEPT_PLATFORM, ...spec.matchConditions],
+    matchConditions: [...EXCEPT_UNJUDGED_CALLERS, ...spec.matchConditions],
   };
   return [
     toObject({ kind: "ValidatingAdmissionPolicy", name, spec: policySpec }),

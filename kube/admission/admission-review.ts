@@ -16,10 +16,14 @@ export interface AdmissionRequest {
   oldObject?: KubeObject | undefined;
   /** Claimed by the client; not authenticated. */
   fieldManager?: string | undefined;
+  /** The writer, as the API server authenticated it. */
+  user: { name: string; groups: string[] };
 }
 
-/** Allow the write, or deny it with a message for the user. */
-export type AdmissionDecision = { allowed: true } | { allowed: false; code: number; reason: string; message: string };
+/** Allow the write, or deny it with a message for the user. Warnings go to the writer in both cases. */
+export type AdmissionDecision = (
+  { allowed: true } | { allowed: false; code: number; reason: string; message: string }
+) & { warnings?: readonly string[] };
 
 export const ALLOWED: AdmissionDecision = { allowed: true };
 
@@ -27,7 +31,7 @@ type Fields = Record<string, unknown>;
 
 /** @throws Error that describes the malformed review */
 export function parseReview(text: string): AdmissionRequest {
-  const { uid, operation, kind, namespace, object, oldObject, options } = requestIn(parseJson(text));
+  const { uid, operation, kind, namespace, object, oldObject, options, userInfo } = requestIn(parseJson(text));
   const gvk = fieldsOf(kind);
   if (!gvk || typeof uid !== "string" || typeof operation !== "string")
     throw new Error("the AdmissionReview has no complete request");
@@ -39,6 +43,7 @@ export function parseReview(text: string): AdmissionRequest {
     object: objectOf(object),
     oldObject: objectOf(oldObject),
     fieldManager: textOf(fieldsOf(options)?.["fieldManager"]) || undefined,
+    user: userOf(fieldsOf(userInfo)),
   };
 }
 
@@ -50,7 +55,12 @@ export function presentReview(uid: string, verdict: AdmissionDecision): string {
   return JSON.stringify({
     apiVersion: API_VERSION,
     kind: "AdmissionReview",
-    response: { uid, allowed: verdict.allowed, ...(status && { status }) },
+    response: {
+      uid,
+      allowed: verdict.allowed,
+      ...(status && { status }),
+      ...(verdict.warnings && verdict.warnings.length > 0 && { warnings: verdict.warnings }),
+    },
   });
 }
 
@@ -68,6 +78,10 @@ function fieldsOf(value: unknown): Fields | undefined {
 function objectOf(value: unknown): KubeObject | undefined {
   const object = fieldsOf(value);
   return object && fieldsOf(object["metadata"]) ? (object as unknown as KubeObject) : undefined;
+}
+
+function userOf({ username, groups }: Fields = {}): AdmissionRequest["user"] {
+  return { name: textOf(username), groups: Array.isArray(groups) ? groups.map(textOf) : [] };
 }
 
 function textOf(value: unknown): string {

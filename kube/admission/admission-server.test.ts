@@ -27,8 +27,10 @@ async function serve(decide: AdmissionHandler, deadlineMs = 5_000): Promise<Admi
   const server = await startAdmissionServer({
     host: "127.0.0.1",
     port: 0,
-    path: "/judge",
-    handler: decide,
+    handlers: new Map([
+      ["/judge", decide],
+      ["/other", async () => ({ allowed: true, warnings: ["from the other path"] })],
+    ]),
     deadlineMs,
     log,
   });
@@ -70,6 +72,7 @@ const review = (more: object = {}): string =>
       object: { metadata: { name: "a" } },
       oldObject: null,
       options: { fieldManager: "person" },
+      userInfo: { username: "ann", groups: ["devs", "system:authenticated"] },
       ...more,
     },
   });
@@ -102,8 +105,27 @@ describe("webhook server", () => {
         object: { metadata: { name: "a" } },
         oldObject: undefined,
         fieldManager: "person",
+        user: { name: "ann", groups: ["devs", "system:authenticated"] },
       },
     ]);
+  });
+
+  test("has a handler for each path, and sends its warnings", async () => {
+    const server = await serve(async () => ({ ...REFUSED, warnings: ["one", "two"] }));
+    const ofPath = async (path: string): Promise<unknown> =>
+      (JSON.parse((await ask(server, { path, body: review() })).text) as { response: unknown }).response;
+    expect(await ofPath("/judge")).toMatchObject({ allowed: false, warnings: ["one", "two"] });
+    expect(await ofPath("/other")).toEqual({ uid: "u1", allowed: true, warnings: ["from the other path"] });
+  });
+
+  test("takes a review without a caller", async () => {
+    const asked: unknown[] = [];
+    const server = await serve(async (given) => {
+      asked.push(given.user);
+      return REFUSED;
+    });
+    await ask(server, { body: review({ userInfo: undefined }) });
+    expect(asked).toEqual([{ name: "", groups: [] }]);
   });
 
   test("allows the write when the decision fails or is late", async () => {

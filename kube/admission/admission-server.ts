@@ -21,9 +21,8 @@ export interface AdmissionServerOptions {
   host: string;
   /** 0 for any. */
   port: number;
-  /** The path of reviews; every other path is 404. */
-  path: string;
-  handler: AdmissionHandler;
+  /** By the path of their reviews; every other path is 404. */
+  handlers: ReadonlyMap<string, AdmissionHandler>;
   /** A slower decision allows the write; milliseconds, less than the webhook's timeout. */
   deadlineMs: number;
   log: Logger;
@@ -89,8 +88,8 @@ async function answer(
 ): Promise<void> {
   const refuse = (code: number, text: string): void =>
     void response.writeHead(code, { "content-type": "text/plain", connection: "close" }).end(`${text}\n`);
-  if (new URL(request.url ?? "/", "https://webhook").pathname !== options.path)
-    return refuse(404, `reviews are posted to ${options.path}`);
+  const handler = options.handlers.get(new URL(request.url ?? "/", "https://webhook").pathname);
+  if (!handler) return refuse(404, `reviews are posted to ${[...options.handlers.keys()].join(", ")}`);
   if (request.method !== "POST") return refuse(405, "POST an AdmissionReview");
   const body = await readBody(request);
   if (body === undefined) return refuse(413, `a review has at most ${MAX_BODY} bytes`);
@@ -100,7 +99,7 @@ async function answer(
   } catch (error) {
     return refuse(400, error instanceof Error ? error.message : String(error));
   }
-  const verdict = await decideInTime(review, options);
+  const verdict = await decideInTime(review, handler, options);
   response.writeHead(200, { "content-type": "application/json" }).end(presentReview(review.uid, verdict));
 }
 
@@ -119,7 +118,8 @@ async function readBody(request: IncomingMessage): Promise<string | undefined> {
 /** An internal error must not block a write. */
 async function decideInTime(
   review: AdmissionRequest,
-  { handler, deadlineMs, log }: AdmissionServerOptions,
+  handler: AdmissionHandler,
+  { deadlineMs, log }: AdmissionServerOptions,
 ): Promise<AdmissionDecision> {
   const late = Promise.withResolvers<AdmissionDecision>();
   const timer = setTimeout(() => late.resolve(ALLOWED), deadlineMs);

@@ -1,5 +1,6 @@
-// Renders and compares the ValidatingWebhookConfiguration of one webhook. Pure.
+// Renders and compares a ValidatingWebhookConfiguration. Pure.
 import { isDeepStrictEqual } from "node:util";
+import type { LabelSelector } from "../api/label-selector.ts";
 import type { ObjectMeta } from "../api/object.ts";
 
 /** The webhook's address: a URL, or a Service (port 443). */
@@ -15,9 +16,18 @@ export interface WebhookScope {
     resources: string[];
     scope: "Namespaced" | "Cluster" | "*";
   }[];
+  /** Only objects in namespaces with these labels. */
+  namespaceSelector?: LabelSelector;
   matchConditions?: readonly { name: string; expression: string }[];
   /** 1 to 3: a webhook that only improves error messages must not delay writes. */
   timeoutSeconds: 1 | 2 | 3;
+}
+
+/** A webhook of the configuration. */
+export interface RegisteredWebhook {
+  name: string;
+  scope: WebhookScope;
+  address: WebhookAddress;
 }
 
 export interface ConfigurationDraft {
@@ -33,27 +43,26 @@ export interface LiveConfiguration {
 
 /** @param bundle PEM of every trusted authority. */
 export function toConfiguration(
-  names: { configuration: string; webhook: string },
-  scope: WebhookScope,
-  address: WebhookAddress,
+  name: string,
+  webhooks: readonly RegisteredWebhook[],
   bundle: string,
 ): ConfigurationDraft {
+  return { metadata: { name }, webhooks: webhooks.map((webhook) => toWebhook(webhook, bundle)) };
+}
+
+function toWebhook({ name, scope, address }: RegisteredWebhook, bundle: string): ConfigurationDraft["webhooks"][number] {
   return {
-    metadata: { name: names.configuration },
-    webhooks: [
-      {
-        name: names.webhook,
-        clientConfig: { ...address, caBundle: Buffer.from(bundle).toString("base64") },
-        rules: scope.rules,
-        ...(scope.matchConditions && { matchConditions: scope.matchConditions }),
-        // A write without a response is allowed: docs/adr/0008.
-        failurePolicy: "Ignore",
-        matchPolicy: "Equivalent",
-        sideEffects: "None",
-        timeoutSeconds: scope.timeoutSeconds,
-        admissionReviewVersions: ["v1"],
-      },
-    ],
+    name,
+    clientConfig: { ...address, caBundle: Buffer.from(bundle).toString("base64") },
+    rules: scope.rules,
+    ...(scope.namespaceSelector && { namespaceSelector: scope.namespaceSelector }),
+    ...(scope.matchConditions && { matchConditions: scope.matchConditions }),
+    // A write without a response is allowed: docs/adr/0008.
+    failurePolicy: "Ignore",
+    matchPolicy: "Equivalent",
+    sideEffects: "None",
+    timeoutSeconds: scope.timeoutSeconds,
+    admissionReviewVersions: ["v1"],
   };
 }
 

@@ -31,10 +31,15 @@ test("a registration that fails is degraded, so that it does not keep the proces
       ensure: (ref: ResourceRef) => ({ store: stores.get(resourceId(ref)), release: () => undefined }),
     } as unknown as Informers,
     secret: { namespace: "system", name: "webhook" },
-    names: { configuration: "names", webhook: "names.example.org" },
+    configuration: "names",
     owner: { ref: ClusterRole, name: "webhook" },
-    scope: { rules: [], timeoutSeconds: 1 },
-    address: { url: "https://localhost:1/review" },
+    webhooks: [
+      {
+        name: "names.example.org",
+        scope: { rules: [], timeoutSeconds: 1 },
+        address: { url: "https://localhost:1/review" },
+      },
+    ],
     hosts: ["localhost"],
     lifetimes: DEFAULT_CERTIFICATE_LIFETIMES,
     fieldManager: "test",

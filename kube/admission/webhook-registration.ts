@@ -1,4 +1,4 @@
-// Keeps a webhook's certificates in a Secret and its configuration current, on any number of replicas. Each replica performs due steps
+// Keeps the certificates of webhooks in a Secret and their configuration current, on any number of replicas. Each replica performs due steps
 // (resourceVersion rejects stale writes) and serves with the certificates of the Secret. Without a due step it writes nothing.
 import { setTimeout as delay } from "node:timers/promises";
 import type { Logger } from "pino";
@@ -23,18 +23,17 @@ import {
   isApplied,
   toConfiguration,
   caBundleIn,
-  type WebhookAddress,
-  type WebhookScope,
+  type RegisteredWebhook,
 } from "./webhook-configuration.ts";
 
 export interface WebhookRegistrationOptions {
   client: KubeClient;
   informers: Informers;
   secret: { namespace: string; name: string };
-  names: { configuration: string; webhook: string };
-  scope: WebhookScope;
-  /** The webhook's address. The replica that started last decides for all. */
-  address: WebhookAddress;
+  /** Name of the configuration. */
+  configuration: string;
+  /** At least one, all behind the certificate. The replica that started last decides their addresses for all. */
+  webhooks: readonly RegisteredWebhook[];
   /** The cluster-wide object, where there is one, whose deletion takes the configuration with it. */
   owner: { ref: ResourceRef; name: string };
   /** Hosts of the serving certificate. */
@@ -91,13 +90,13 @@ interface WebhookWatch {
   close(): void;
 }
 
-function watchWebhook({ informers, secret, names, signal }: WebhookRegistrationOptions): WebhookWatch {
+function watchWebhook({ informers, secret, configuration, signal }: WebhookRegistrationOptions): WebhookWatch {
   const secrets = informers.ensure(Secret, {
     namespace: secret.namespace,
     fieldSelector: `metadata.name=${secret.name}`,
   });
   const configurations = informers.ensure(ValidatingWebhookConfiguration, {
-    fieldSelector: `metadata.name=${names.configuration}`,
+    fieldSelector: `metadata.name=${configuration}`,
   });
   const stores = [secrets.store, configurations.store] as const;
   let nextSignal = Promise.withResolvers<void>();
@@ -117,7 +116,7 @@ function watchWebhook({ informers, secret, names, signal }: WebhookRegistrationO
         );
       return {
         secret: secrets.store.find(secret),
-        configuration: configurations.store.find({ name: names.configuration }),
+        configuration: configurations.store.find({ name: configuration }),
       };
     },
     close() {
@@ -138,7 +137,7 @@ async function tryReconcile(
   options: WebhookRegistrationOptions,
   { watch, state, health }: { watch: WebhookWatch; state: RegistrationState; health: Health },
 ): Promise<number> {
-  const { signal, log, names } = options;
+  const { signal, log, configuration } = options;
   try {
     const wait = await reconcileOnce(options, state, await watch.read());
     health.problem = state.isRegistered ? undefined : "certificate and configuration are not complete";
@@ -146,7 +145,7 @@ async function tryReconcile(
   } catch (err) {
     const text = err instanceof Error ? err.message : String(err);
     if (text !== health.problem && !signal.aborted)
-      log.warn({ err, webhook: names.webhook }, "the webhook registration failed; it is retried");
+      log.warn({ err, configuration }, "the webhook registration failed; it is retried");
     health.problem = text;
     health.hasFailed = true;
     return RETRY_MS;
@@ -171,7 +170,7 @@ async function reconcileOnce(
   state: RegistrationState,
   seen: LiveObjects,
 ): Promise<number> {
-  const { now = () => new Date(), hosts, lifetimes, names, setCertificate } = options;
+  const { now = () => new Date(), hosts, lifetimes, webhooks, secret, setCertificate } = options;
   const held = parseSecretData(seen.secret?.data);
   if (held) {
     // Its authority was trusted before it signed.
@@ -179,10 +178,12 @@ async function reconcileOnce(
     if (await applyConfiguration(options, state, held, seen.configuration)) return RETRY_MS;
     state.isRegistered = true;
   }
-  const situation = { now: now(), hosts, lifetimes, trustedBundle: caBundleIn(seen.configuration, names.webhook) };
+  // All webhooks of an applied configuration trust the same authorities.
+  const trustedBundle = caBundleIn(seen.configuration, webhooks[0]?.name ?? "");
+  const situation = { now: now(), hosts, lifetimes, trustedBundle };
   const plan = planRotation(held, situation);
   if (plan.step === undefined) return plan.waitMs;
-  await writeSecret(options, seen.secret, await applyRotationStep(plan.step, held, situation, names.webhook));
+  await writeSecret(options, seen.secret, await applyRotationStep(plan.step, held, situation, secret.name));
   return RETRY_MS;
 }
 
@@ -193,13 +194,12 @@ async function applyConfiguration(
   held: WebhookCertificates,
   seen: LiveObjects["configuration"],
 ): Promise<boolean> {
-  const { client, names, scope, address, fieldManager, signal } = options;
-  const wanted = toConfiguration(
-    names,
-    scope,
-    (state.hasAnnouncedAddress && addressIn(seen, names.webhook)) || address,
-    caBundleOf(held),
-  );
+  const { client, fieldManager, signal } = options;
+  const webhooks = options.webhooks.map((webhook) => ({
+    ...webhook,
+    address: (state.hasAnnouncedAddress && addressIn(seen, webhook.name)) || webhook.address,
+  }));
+  const wanted = toConfiguration(options.configuration, webhooks, caBundleOf(held));
   const hasOwner = (seen?.metadata.ownerReferences ?? []).length > 0;
   const isSame = isApplied(wanted, seen);
   // Another owner of that name comes with the deletion of the configuration.

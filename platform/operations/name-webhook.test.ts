@@ -36,6 +36,7 @@ const asked = (object: App, more: Partial<AdmissionRequest> = {}): AdmissionRequ
   operation: "CREATE",
   namespace: "dev",
   object,
+  user: { name: "ann", groups: [] },
   ...more,
 });
 

@@ -15,7 +15,7 @@ export const OPERATIONS = {
   "ingress-router": "serves routes by Ingress (class ingress)",
   "gateway-router": "serves routes by HTTPRoutes of the Gateway API (class gateway)",
   policies: "puts operator policy in force: kinds of constraints, their ValidatingAdmissionPolicies, and the audit",
-  webhook: "refuses names that are taken, early and in friendly words",
+  webhook: "refuses taken names, and what operator policy denies by reading other objects, early and in friendly words",
   logs: "keeps the logs of apps that run in pods",
   agent: "on a cluster of another platform: binds that platform's rights in the namespaces that it makes",
   "log-drains": "sends the logs of apps to the log drains of their bound services",

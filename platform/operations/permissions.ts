@@ -35,7 +35,7 @@ import { USAGE_RECORDER_KINDS, USAGE_RECORDER_PERMISSIONS } from "./usage-record
 import { TELEMETRY_SECRET } from "../telemetry/telemetry-secret.ts";
 import { JUDGE_PERMISSIONS } from "../policies/judge-permissions.ts";
 import { WATCH_AUDIT_KINDS } from "./watch-audit.ts";
-import { WEBHOOK_PERMISSIONS, WEBHOOK_SYSTEM_PERMISSIONS } from "./name-webhook.ts";
+import { WEBHOOK_PERMISSIONS, WEBHOOK_SYSTEM_PERMISSIONS } from "./webhook.ts";
 
 const RBAC = "rbac.authorization.k8s.io";
 const SYSTEM_METADATA = { namespace: SYSTEM_NAMESPACE };

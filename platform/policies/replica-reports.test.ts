@@ -52,6 +52,12 @@ test("members that judge must have it, others need not", async () => {
   expect(await ask()).toEqual({ enforced: true, pendingReplicas: [], errors: [] });
 });
 
+test("a webhook judges, so that it must have it, too", async () => {
+  const { fill, ask } = setUp([member("a"), member("w", "webhook")], [replica("a", has), replica("w", { leads: [] })]);
+  fill();
+  expect(await ask()).toMatchObject({ enforced: false, pendingReplicas: ["w"] });
+});
+
 test("a member that joined just now counts before the condition is True, and not afterwards", async () => {
   const { fill, ask } = setUp([member("a")], [replica("a", has)], [member("a"), member("b")]);
   fill();

@@ -1,13 +1,10 @@
-// The start gate of this process: judges by the policies in force here, and watches the kinds that their rules read.
+// The start gate of this process: judges by the policies in force here.
 import { ALLOWED_START, judgeStart, type StartVerdict } from "../../crds/policy-template/start.ts";
 import { actionAtStart } from "../../crds/policy-template/constraint.ts";
-import { findSubject } from "../../crds/policy-template/subjects.ts";
 import type { StartGate } from "../../controllers/shared/start-gate.ts";
-import { Namespace } from "../../kube/api/builtin.ts";
 import type { KubeObject } from "../../kube/api/object.ts";
-import type { DynamicWatches } from "../../kube/cache/dynamic-watches.ts";
-import { ifReadable } from "../../kube/cache/errors.ts";
 import type { Informers } from "../../kube/cache/informers.ts";
+import { watchFacts, type CachedFacts } from "./cached-facts.ts";
 import type { LivePolicies } from "./live-policies.ts";
 
 /** Changes within this time are one. */
@@ -17,36 +14,33 @@ export interface RunningStartGate extends StartGate {
   close(): Promise<void>;
 }
 
-/** Starts the watches. `close` ends them. */
+/** Starts the watches of the kinds that rules read at a start. `close` ends them. */
 export function startStartGate(policies: LivePolicies, informers: Informers): RunningStartGate {
   return new PolicyStartGate(policies, informers);
 }
 
 class PolicyStartGate implements RunningStartGate {
   readonly #policies: LivePolicies;
-  readonly #read: Informers["read"];
-  readonly #watches: DynamicWatches;
+  readonly #facts: CachedFacts;
   readonly #listeners = new Set<() => void>();
-  readonly #end: (() => void)[];
   #timer: NodeJS.Timeout | undefined;
 
   constructor(policies: LivePolicies, informers: Informers) {
     this.#policies = policies;
-    this.#read = informers.read;
-    const namespaces = informers.ensure(Namespace);
-    this.#watches = informers.dynamicWatches({ name: "policy-reads", deliver: () => this.#notifySoon() });
-    this.#end = [() => namespaces.release(), policies.onChange(() => this.#follow())];
-    this.#follow();
+    this.#facts = watchFacts({
+      policies,
+      informers,
+      name: "policy-reads",
+      isJudged: ({ template, constraint }) => actionAtStart(template, constraint) === "deny",
+      onChange: () => this.#notifySoon(),
+    });
   }
 
   judge(objects: readonly KubeObject[]): StartVerdict {
     const gap = this.#policies.gap();
     if (gap !== undefined)
       return { ...ALLOWED_START, undecided: [`operator policy is not known to the platform: ${gap}`] };
-    return judgeStart(this.#policies.policies(), objects, () => ({
-      namespaceLabels: this.#labelsOf(objects[0]?.metadata.namespace),
-      list: (ref, filter) => ifReadable(() => this.#read.list(ref, filter)),
-    }));
+    return judgeStart(this.#policies.policies(), objects, () => this.#facts.of(objects[0]?.metadata.namespace));
   }
 
   onChange(listener: () => void): () => void {
@@ -56,24 +50,7 @@ class PolicyStartGate implements RunningStartGate {
 
   async close(): Promise<void> {
     clearTimeout(this.#timer);
-    for (const end of this.#end) end();
-    await this.#watches.close();
-  }
-
-  #labelsOf(name = ""): Readonly<Record<string, string>> | undefined {
-    const namespace = ifReadable(() => this.#read.find(Namespace, { name }));
-    return namespace && (namespace.metadata.labels ?? {});
-  }
-
-  /** Watches the kinds that rules read at a start. */
-  #follow(): void {
-    const dependencies = [...this.#policies.policies().byConstraint].flatMap(([id, { template, constraint }]) =>
-      actionAtStart(template, constraint) === "deny"
-        ? (template.reads ?? []).flatMap(({ kind }) => findSubject(kind) ?? []).map((ref) => [{ ref }, id] as const)
-        : [],
-    );
-    this.#watches.replace(dependencies);
-    this.#notifySoon();
+    await this.#facts.close();
   }
 
   #notifySoon(): void {

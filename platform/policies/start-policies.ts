@@ -7,7 +7,7 @@ import { startLivePolicies, type LivePolicies } from "./live-policies.ts";
 import { startStartGate, type RunningStartGate } from "./start-gate.ts";
 
 /** Operations that judge by operator policy. */
-export const JUDGING_OPERATIONS: readonly Operation[] = ["api", "controllers"];
+export const JUDGING_OPERATIONS: readonly Operation[] = ["api", "controllers", "webhook"];
 
 export interface ProcessPolicies {
   live: LivePolicies;

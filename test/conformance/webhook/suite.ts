@@ -12,7 +12,7 @@ import { ClusterRole, ConfigMap, Namespace, Role, ValidatingWebhookConfiguration
 import type { Draft } from "../../../kube/client/client.ts";
 import type { KubeError } from "../../../kube/client/errors.ts";
 import type { ResourceRef } from "../../../kube/api/resource-ref.ts";
-import { WEBHOOK_NAMES } from "../../../platform/operations/name-webhook.ts";
+import { WEBHOOK_CONFIGURATION } from "../../../platform/operations/webhook.ts";
 import {
   certificateAt,
   findConfiguration,
@@ -174,7 +174,7 @@ export function webhookTests(server: Server): void {
         const onlyNew = Buffer.from(held.authority.cert).toString("base64");
         await admin.patch(
           ValidatingWebhookConfiguration,
-          { name: WEBHOOK_NAMES.configuration },
+          { name: WEBHOOK_CONFIGURATION },
           { type: "json", body: [{ op: "replace", path: "/webhooks/0/clientConfig/caBundle", value: onlyNew }] },
         );
         await eventually(async () =>
@@ -195,15 +195,15 @@ export function webhookTests(server: Server): void {
 
     test("is configured for our groups only, to be ignored when it does not answer", async () => {
       const webhooks = (await findConfiguration(testEnv.admin))?.webhooks ?? [];
-      expect(webhooks).toMatchObject([
-        {
-          name: WEBHOOK_NAMES.webhook,
+      expect(webhooks).toMatchObject(
+        ["names.cupola.dev", "policies.cupola.dev"].map((name) => ({
+          name,
           failurePolicy: "Ignore",
           matchPolicy: "Equivalent",
           sideEffects: "None",
           timeoutSeconds: 2,
-        },
-      ]);
+        })),
+      );
       const rules = webhooks.flatMap((webhook) => webhook.rules ?? []);
       expect(
         rules.flatMap(({ apiGroups = [] }) => apiGroups).filter((group) => ![GROUP, WORKLOADS_GROUP].includes(group)),
@@ -215,7 +215,7 @@ export function webhookTests(server: Server): void {
       const { admin } = testEnv;
       await admin.delete(ClusterRole, { name: "cupola-webhook" }).catch(() => undefined);
       const role = await admin.create(ClusterRole, { metadata: { name: "cupola-webhook" }, rules: [] });
-      await admin.delete(ValidatingWebhookConfiguration, { name: WEBHOOK_NAMES.configuration });
+      await admin.delete(ValidatingWebhookConfiguration, { name: WEBHOOK_CONFIGURATION });
       await eventually(async () =>
         expect((await findConfiguration(admin))?.metadata.ownerReferences).toMatchObject([
           { kind: "ClusterRole", name: "cupola-webhook", uid: role.metadata.uid },
@@ -259,8 +259,7 @@ export function webhookTests(server: Server): void {
       const listener = await startAdmissionServer({
         host: "127.0.0.1",
         port,
-        path: "/names",
-        handler: decide,
+        handlers: new Map([["/names", decide]]),
         deadlineMs: 1_000,
         log,
       });

@@ -20,7 +20,7 @@ import { isNotFound } from "../../../kube/client/errors.ts";
 import { applyObjects, installManifests } from "../../../platform/install.ts";
 import type { Operation } from "../../../platform/operations/operations.ts";
 import { startPlatform, type RunningPlatform } from "../../../platform/platform.ts";
-import { WEBHOOK_NAMES, WEBHOOK_SECRET, type WebhookListenOptions } from "../../../platform/operations/name-webhook.ts";
+import { WEBHOOK_CONFIGURATION, WEBHOOK_SECRET, type WebhookListenOptions } from "../../../platform/operations/webhook.ts";
 import { freePort } from "../../cluster/free-port.ts";
 import { apiAt, type Api } from "../../e2e/support/api.ts";
 import { fixtures } from "../api/fixtures.ts";
@@ -46,13 +46,17 @@ export interface TestEnv {
   /** Successful writes to the Secret and to the configuration, by both replicas, as `METHOD path`. */
   writes: string[];
   startWebhooks(): Promise<void>;
+  stopWebhooks(): Promise<void>;
   certificates(): Promise<WebhookCertificates>;
   /** Ends every process of the platform. */
   end(): Promise<void>;
   stop(): Promise<void>;
 }
 
-export async function startTestEnv({ url, ca, adminToken }: Endpoint): Promise<TestEnv> {
+export async function startTestEnv(
+  { url, ca, adminToken }: Endpoint,
+  operations: Operation[] = ["api", "controllers"],
+): Promise<TestEnv> {
   const admin = createClient({
     server: url,
     ca,
@@ -63,6 +67,7 @@ export async function startTestEnv({ url, ca, adminToken }: Endpoint): Promise<T
   await applyObjects(admin, fixtures());
   const home = mkdtempSync(join(tmpdir(), "cupola-webhook-"));
   const running: RunningPlatform[] = [];
+  const webhooks: RunningPlatform[] = [];
   const writes: string[] = [];
   const ports = [await freePort(), await freePort()];
   const onRequest = ({ method, path, code }: RequestRecord): void => {
@@ -80,12 +85,13 @@ export async function startTestEnv({ url, ca, adminToken }: Endpoint): Promise<T
       shutdown: { drainMs: 0 },
       ...(webhook && { webhook }),
     });
-    running.push(platform);
+    (webhook ? webhooks : running).push(platform);
     return platform;
   };
-  const main = await start(["api", "controllers"]);
-  const end = async (): Promise<void> =>
-    void (await Promise.all(running.splice(0).map((platform) => platform.stop({ instances: "end" }))));
+  const main = await start(operations);
+  const stopAll = async (platforms: RunningPlatform[]): Promise<void> =>
+    void (await Promise.all(platforms.splice(0).map((platform) => platform.stop({ instances: "end" }))));
+  const end = async (): Promise<void> => void (await Promise.all([stopAll(webhooks), stopAll(running)]));
   return {
     admin,
     ports,
@@ -96,6 +102,7 @@ export async function startTestEnv({ url, ca, adminToken }: Endpoint): Promise<T
       void (await Promise.all(
         ports.map((port) => start(["webhook"], { host: "127.0.0.1", port, lifetimes: FAST_TIMING })),
       )),
+    stopWebhooks: () => stopAll(webhooks),
     async certificates() {
       const held = parseSecretData((await admin.get(Secret, SECRET)).data);
       if (!held) throw new Error("the Secret holds no certificates");
@@ -129,7 +136,7 @@ export async function leaveAgedCertificates(admin: KubeClient): Promise<WebhookC
 
 export async function findConfiguration(admin: KubeClient) {
   try {
-    return await admin.get(ValidatingWebhookConfiguration, { name: WEBHOOK_NAMES.configuration });
+    return await admin.get(ValidatingWebhookConfiguration, { name: WEBHOOK_CONFIGURATION });
   } catch (error) {
     if (isNotFound(error)) return undefined;
     throw error;

@@ -1,0 +1,91 @@
+// The webhook's verdict by rules that read other objects, which no ValidatingAdmissionPolicy holds. Nothing rests on it: the start gate judges again.
+import { EXCEPT_API, isPlatformCaller } from "../../crds/admission-policy.ts";
+import { GROUP } from "../../crds/groups.ts";
+import { STABLE_LABELS } from "../../crds/labels.ts";
+import { judgedObjects } from "../../crds/policy-template/compile.ts";
+import { EXCEPT_UNJUDGED_CALLERS } from "../../crds/policy-template/policy-objects.ts";
+import type { Policies } from "../../crds/policy-template/policies.ts";
+import { hasReads } from "../../crds/policy-template/policy-template.ts";
+import { createRefs } from "../../crds/policy-template/refs.ts";
+import { findSubject, GATED_KINDS } from "../../crds/policy-template/subjects.ts";
+import { judgeWrite } from "../../crds/policy-template/write.ts";
+import { ALLOWED, type AdmissionDecision, type AdmissionRequest } from "../../kube/admission/admission-review.ts";
+import type { WebhookScope } from "../../kube/admission/webhook-configuration.ts";
+import type { Informers } from "../../kube/cache/informers.ts";
+import { watchFacts, type CachedFacts } from "./cached-facts.ts";
+import type { LivePolicies } from "./live-policies.ts";
+
+const SUBJECTS = GATED_KINDS.flatMap((kind) => findSubject(kind) ?? []);
+/** Sentences of one answer. */
+const MOST_SENTENCES = 10;
+
+/** Objects of spaces alone: never an object of Kubernetes, nor of another namespace. */
+export const POLICY_WEBHOOK_SCOPE: Omit<WebhookScope, "timeoutSeconds"> = {
+  rules: [
+    {
+      apiGroups: [GROUP],
+      apiVersions: [...new Set(SUBJECTS.map(({ version }) => version))],
+      operations: ["CREATE", "UPDATE"],
+      resources: SUBJECTS.map(({ plural }) => plural),
+      scope: "Namespaced",
+    },
+  ],
+  namespaceSelector: { matchExpressions: [{ key: STABLE_LABELS.spaceName, operator: "Exists" }] },
+  // The API judges before it writes.
+  matchConditions: [...EXCEPT_UNJUDGED_CALLERS, EXCEPT_API, ...judgedObjects({ subjects: [...GATED_KINDS] })],
+};
+
+export interface PolicyWebhook {
+  review(request: AdmissionRequest): AdmissionDecision;
+  close(): Promise<void>;
+}
+
+/** Starts the watches of the kinds that rules read. `close` ends them. */
+export function startPolicyWebhook(live: LivePolicies, informers: Informers): PolicyWebhook {
+  const facts = watchFacts({
+    policies: live,
+    informers,
+    name: "webhook-reads",
+    isJudged: ({ template }) => hasReads(template),
+    onChange: () => undefined,
+  });
+  return {
+    review: (request) => reviewByPolicy(request, { policies: live.policies(), gap: live.gap(), facts }),
+    close: () => facts.close(),
+  };
+}
+
+interface ReviewFacts {
+  policies: Policies;
+  /** Why policies may be missing. */
+  gap: string | undefined;
+  facts: Pick<CachedFacts, "of">;
+}
+
+/** Refuses a write that a rule denies. A write that cannot be judged passes with a warning. */
+function reviewByPolicy(request: AdmissionRequest, { policies, gap, facts }: ReviewFacts): AdmissionDecision {
+  const { kind, operation, namespace, object, oldObject, user } = request;
+  if (kind.group !== GROUP || !object || isPlatformCaller(user.groups)) return ALLOWED;
+  if (operation !== "CREATE" && operation !== "UPDATE") return ALLOWED;
+  if (gap !== undefined) return toDecision([], [`operator policy is not known to the webhook: ${gap}`]);
+  const constraints = (policies.bySubject.get(kind.kind) ?? []).filter(({ template }) => hasReads(template));
+  if (constraints.length === 0) return ALLOWED;
+  const { namespaceLabels, list } = facts.of(namespace);
+  if (!namespaceLabels)
+    return toDecision(
+      [],
+      [`operator policy cannot be decided now, since the labels of namespace ${namespace} are not known`],
+    );
+  const refs = createRefs(list, { object, namespaceLabels });
+  const review = { operation, object, oldObject, namespaceLabels, user, refs };
+  const { denied, warned } = judgeWrite(policies, constraints, review);
+  return toDecision(denied, warned);
+}
+
+function toDecision(denied: readonly string[], warned: readonly string[]): AdmissionDecision {
+  const warnings = [...new Set(warned)].slice(0, MOST_SENTENCES);
+  const message = [...new Set(denied)].slice(0, MOST_SENTENCES).join("; ");
+  return message === ""
+    ? { allowed: true, warnings }
+    : { allowed: false, code: 422, reason: "Invalid", message, warnings };
+}
