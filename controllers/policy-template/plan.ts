@@ -14,7 +14,7 @@ import {
   ValidatingAdmissionPolicyBinding,
 } from "../../kube/api/builtin.ts";
 import type { KubeObject } from "../../kube/api/object.ts";
-import type { ResourceRef } from "../../kube/api/resource-ref.ts";
+import type { ObjectOf, ResourceRef } from "../../kube/api/resource-ref.ts";
 import type { Reader } from "../../kube/cache/reader.ts";
 import type { ConditionDraft, ReadyDraft, ReconcileResult } from "../../kube/controller/controller.ts";
 import type { Acknowledgement } from "../../kube/lease/replica-acknowledgement.ts";
@@ -25,7 +25,8 @@ const LONGEST_REQUEUE_MS = 86_400_000;
 
 /** The CRD and the status of a template. */
 export function planTemplate(template: PolicyTemplate, read: Pick<Reader, "find">): ReconcileResult {
-  const fault = templateFault(template.spec) ?? takenFault(template, read);
+  const stored = read.find(CustomResourceDefinition, { name: constraintCRD(template).metadata.name });
+  const fault = templateFault(template.spec) ?? takenFault(template, stored);
   const spec = fault ? rulesInForce(template) : template.spec;
   const children = spec ? [constraintCRD({ ...template, spec })] : [];
   if (fault)
@@ -34,8 +35,10 @@ export function planTemplate(template: PolicyTemplate, read: Pick<Reader, "find"
       ready: { status: "False", ...fault, message: inForceNote(fault.message, spec), isFailure: true },
     };
   const inForce = { generation: template.metadata.generation ?? 0, spec: template.spec };
-  return { children, status: { inForce }, ...(!isServed(template, read) && { ready: KIND_PENDING }) };
+  return { children, status: { inForce }, ...(!isServed(stored) && { ready: KIND_PENDING }) };
 }
+
+type StoredCRD = ObjectOf<typeof CustomResourceDefinition>;
 
 const KIND_PENDING: ReadyDraft = {
   status: "False",
@@ -50,20 +53,17 @@ function inForceNote(message: string, spec: PolicyTemplate["spec"] | undefined):
 /** A CRD of the name that somebody else made. */
 function takenFault(
   template: PolicyTemplate,
-  read: Pick<Reader, "find">,
+  crd: StoredCRD | undefined,
 ): { reason: string; message: string } | undefined {
-  const { name } = constraintCRD(template).metadata;
-  const crd = read.find(CustomResourceDefinition, { name });
   const owners = crd?.metadata.ownerReferences ?? [];
   if (!crd || owners.some(({ uid }) => uid === template.metadata.uid)) return undefined;
   return {
     reason: "KindTaken",
-    message: `the CustomResourceDefinition ${name} belongs to somebody else; delete it, or name another kind`,
+    message: `the CustomResourceDefinition ${crd.metadata.name} belongs to somebody else; delete it, or name another kind`,
   };
 }
 
-function isServed(template: PolicyTemplate, read: Pick<Reader, "find">): boolean {
-  const crd = read.find(CustomResourceDefinition, { name: constraintCRD(template).metadata.name });
+function isServed(crd: StoredCRD | undefined): boolean {
   return crd?.status?.conditions?.some(({ type, status }) => type === "Established" && status === "True") ?? false;
 }
 

@@ -1,32 +1,10 @@
 // Faults of a template's schema of parameters: it must be structural, and each string, list and map needs a bound.
-import type { SchemaNode } from "../../kube/api/crd.ts";
+import { STRUCTURAL_KEYWORDS, type SchemaNode } from "../../kube/api/crd.ts";
 
 const MAX_NODES = 200;
 const MAX_DEPTH = 10;
 
 const TYPES = new Set(["object", "array", "string", "integer", "number", "boolean"]);
-const KEYWORDS = new Set([
-  "type",
-  "description",
-  "format",
-  "default",
-  "enum",
-  "nullable",
-  "properties",
-  "required",
-  "items",
-  "additionalProperties",
-  "minimum",
-  "maximum",
-  "minLength",
-  "maxLength",
-  "minItems",
-  "maxItems",
-  "minProperties",
-  "maxProperties",
-  "pattern",
-]);
-
 /** The first fault of a schema, with its place; undefined when there is none. */
 export function schemaFault(schema: unknown, path: string): string | undefined {
   if (!isNode(schema) || schema["type"] !== "object") return `${path}: type must be object`;
@@ -46,7 +24,7 @@ function nodeFault(node: SchemaNode, at: At, count: { nodes: number }): string |
   const { path, depth } = at;
   if (++count.nodes > MAX_NODES) return `${path}: the schema has more than ${MAX_NODES} fields`;
   if (depth > MAX_DEPTH) return `${path}: the schema is nested more than ${MAX_DEPTH} deep`;
-  const unknown = Object.keys(node).find((key) => !KEYWORDS.has(key));
+  const unknown = Object.keys(node).find((key) => !STRUCTURAL_KEYWORDS.has(key));
   if (unknown !== undefined) return `${path}.${unknown}: a schema of parameters has no such keyword`;
   const type = String(node["type"]);
   if (!TYPES.has(type)) return `${path}.type: one of ${[...TYPES].join(", ")}`;

@@ -6,7 +6,8 @@ import type { PrinterColumn, ResourceDefinition } from "./resource.ts";
 /** A structural OpenAPI v3 schema, as a CRD holds it. */
 export type SchemaNode = Record<string, unknown>;
 
-const KEPT = new Set([
+/** Keywords of a structural schema that say which values are valid, and what they mean. */
+export const STRUCTURAL_KEYWORDS: ReadonlySet<string> = new Set([
   "type",
   "description",
   "format",
@@ -111,7 +112,7 @@ function structural(node: SchemaNode, path: string): SchemaNode {
   const out: SchemaNode = {};
   for (const [key, value] of Object.entries(node)) {
     if (key === "propertyNames" || isRedundant(key, value, node)) continue;
-    if (!KEPT.has(key) && !key.startsWith("x-kubernetes-"))
+    if (!STRUCTURAL_KEYWORDS.has(key) && !key.startsWith("x-kubernetes-"))
       throw new Error(`${path}: a structural schema cannot hold "${key}"`);
     out[key] = value;
   }
