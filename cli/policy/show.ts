@@ -5,7 +5,6 @@ import type { KubeClient } from "../../kube/client/client.ts";
 import { constraintId } from "../../crds/policy-template/constraint.ts";
 import type { Constraint } from "../../crds/policy-template/constraint.ts";
 import type { PolicyTemplate, PolicyTemplateSpec } from "../../crds/policy-template/policy-template.ts";
-import { toSentence } from "../../crds/policy-template/verdict.ts";
 import { fields, table, type Result } from "../output.ts";
 import { describeAction, describeCondition, describeEnforced, describeMatch, messageOfCondition } from "./describe.ts";
 import { findPolicy, type Found } from "./find.ts";
@@ -66,7 +65,7 @@ function constraintText(constraint: Constraint, template: PolicyTemplate, now: D
     "",
     ...ruleLines(rulesOf(template)),
     ...exceptionLines(constraint, now),
-    ...violationLines(constraint, template.spec.title),
+    ...violationLines(constraint),
   ];
 }
 
@@ -100,15 +99,11 @@ function describeEnd(until: string | undefined, now: Date): string {
   return Date.parse(until) > now.getTime() ? until : `${until} (ended)`;
 }
 
-function violationLines({ metadata, status }: Constraint, title: string): string[] {
+function violationLines({ status }: Constraint): string[] {
   const { violations = [], totalViolations = violations.length } = status ?? {};
   if (!status?.violations) return ["", "Not audited yet."];
   if (totalViolations === 0) return ["", "No stored object violates it."];
-  const rows = violations.map(({ kind, namespace, name, message }) => [
-    `${kind}/${name}`,
-    namespace ?? "",
-    toSentence(title, { message, constraint: metadata.name }),
-  ]);
+  const rows = violations.map(({ kind, namespace, name, message }) => [`${kind}/${name}`, namespace ?? "", message]);
   const more = totalViolations - violations.length;
   return ["", ...table(["violated by", "namespace", "sentence"], rows), ...(more > 0 ? [`and ${more} more`] : [])];
 }

@@ -100,6 +100,11 @@ describe.each<[string, Record<string, unknown>, { good: KubeObject; bad: KubeObj
     { good: aProcess({ memoryMB: 512 }), bad: aProcess({ memoryMB: 513 }), message: "at most 512 MB of memory" },
   ],
   [
+    "SizeLimit",
+    { maxCPU: "1.5" },
+    { good: aProcess({ cpu: "1500m" }), bad: aProcess({ cpu: "1501m" }), message: "at most 1.5 of CPU" },
+  ],
+  [
     "MinimumInstances",
     { min: 2 },
     { good: aProcess({ instances: 0 }), bad: aProcess({ instances: 1 }), message: "needs at least 2 instances" },
@@ -149,4 +154,32 @@ describe.each<[string, Record<string, unknown>, { good: KubeObject; bad: KubeObj
   test("denies", () => {
     expect(messages(kind, parameters, bad)).toEqual([message]);
   });
+});
+
+test.each<[string, Record<string, unknown>, KubeObject, string]>([
+  ["AllowedImages", { prefixes: [] }, aPackage("a/b:1"), "the image a/b:1 is refused, as any image"],
+  [
+    "AllowedBuildpacks",
+    { names: [] },
+    anApp({ lifecycle: { type: "buildpack", buildpacks: ["php"] } }),
+    "no buildpack is allowed",
+  ],
+  [
+    "AllowedSidecars",
+    { allowed: [] },
+    anApp({ sidecars: [{ name: "miner", command: "mine", processTypes: ["web"] }] }),
+    "no sidecar is allowed",
+  ],
+  [
+    "EgressLimit",
+    { denied: [] },
+    makeObject(SecurityGroup, "g", { spec: { name: "g", rules: [{ protocol: "all", destination: "10.0.0.0/8" }] } }),
+    "no rule for all protocols",
+  ],
+])("%s with an empty list says a whole sentence", (kind, parameters, object, message) => {
+  expect(messages(kind, parameters, object)).toEqual([message]);
+});
+
+test("SizeLimit lets a CPU pass that nobody set", () => {
+  expect(messages("SizeLimit", { maxCPU: "100m" }, aProcess())).toEqual([]);
 });

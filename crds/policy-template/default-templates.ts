@@ -9,6 +9,8 @@ type TemplateInput = SpecInput<typeof PolicyTemplate>;
 const text = (maxLength: number) => ({ type: "string", maxLength });
 const listOf = (items: object, maxItems = 50) => ({ type: "array", maxItems, items });
 const size = { type: "integer", minimum: 1 };
+/** As in spec.cpu: `500m`, `2`. */
+const cpu = { ...text(16), pattern: "^[0-9]+(\\.[0-9]+)?m?$" };
 
 /** A schema of parameters, of which the named ones are required. */
 function parameters(properties: Record<string, object>, required: readonly string[]): TemplateInput["parameters"] {
@@ -53,7 +55,7 @@ const TEMPLATES: readonly TemplateInput[] = [
       {
         expression:
           "variables.image == '' || variables.params.prefixes.exists(p, variables.image.startsWith(p.endsWith('/') ? p : p + '/'))",
-        messageExpression: "'the image ' + variables.image + ' is not from ' + variables.params.prefixes.join(', ')",
+        messageExpression: `'the image ' + variables.image + (${listed("prefixes", " is refused, as any image", " is not from ")})`,
         field: "spec.image",
       },
       {
@@ -73,13 +75,13 @@ const TEMPLATES: readonly TemplateInput[] = [
       {
         expression:
           "!has(object.spec.lifecycle) || object.spec.lifecycle.type == 'docker' || !has(object.spec.lifecycle.buildpacks) || object.spec.lifecycle.buildpacks.all(b, b in variables.params.names)",
-        messageExpression: "'the buildpacks are ' + variables.params.names.join(', ')",
+        messageExpression: listed("names", "no buildpack is allowed", "the buildpacks are "),
         field: "spec.lifecycle.buildpacks",
       },
       {
         expression:
           "!has(object.spec.lifecycle) || object.spec.lifecycle.type == 'docker' || (has(object.spec.lifecycle.buildpacks) && size(object.spec.lifecycle.buildpacks) > 0) || !has(variables.params.allowDetection) || variables.params.allowDetection",
-        messageExpression: "'name a buildpack (cf push -b): ' + variables.params.names.join(', ')",
+        messageExpression: listed("names", "no buildpack is allowed", "name a buildpack (cf push -b): "),
         field: "spec.lifecycle.buildpacks",
       },
     ],
@@ -88,8 +90,16 @@ const TEMPLATES: readonly TemplateInput[] = [
     kind: "SizeLimit",
     title: "Size limit",
     subjects: ["Process", "Rollout", "Task"],
-    parameters: parameters({ maxMemoryMB: size, maxDiskMB: size }, []),
-    rules: ["Memory", "Disk"].map((part) => sizeRule(part)),
+    parameters: parameters({ maxMemoryMB: size, maxDiskMB: size, maxCPU: cpu }, []),
+    rules: [
+      ...["Memory", "Disk"].map((part) => sizeRule(part)),
+      {
+        expression:
+          "!has(variables.params.maxCPU) || !has(object.spec.cpu) || !quantity(object.spec.cpu).isGreaterThan(quantity(variables.params.maxCPU))",
+        messageExpression: "'at most ' + variables.params.maxCPU + ' of CPU'",
+        field: "spec.cpu",
+      },
+    ],
     scale: "true",
   },
   {
@@ -140,7 +150,7 @@ const TEMPLATES: readonly TemplateInput[] = [
     rules: [
       {
         expression: "!has(object.spec.sidecars) || object.spec.sidecars.all(s, s.name in variables.params.allowed)",
-        messageExpression: "'the sidecars are ' + variables.params.allowed.join(', ')",
+        messageExpression: listed("allowed", "no sidecar is allowed", "the sidecars are "),
         field: "spec.sidecars",
       },
     ],
@@ -167,12 +177,18 @@ const TEMPLATES: readonly TemplateInput[] = [
       {
         expression:
           "!has(object.spec.rules) || object.spec.rules.all(r, r.protocol != 'all' && !r.destination.split(',').exists(d, d.trim() in variables.params.denied))",
-        messageExpression: "'no rule for all protocols, and none to ' + variables.params.denied.join(', ')",
+        messageExpression: `'no rule for all protocols' + (${listed("denied", "", ", and none to ")})`,
         field: "spec.rules",
       },
     ],
   },
 ];
+
+/** A CEL expression: a text for an empty list of parameters, or one that its items follow. */
+function listed(list: string, none: string, some: string): string {
+  const items = `variables.params.${list}`;
+  return `size(${items}) == 0 ? '${none}' : '${some}' + ${items}.join(', ')`;
+}
 
 function sizeRule(part: string): TemplateInput["rules"][number] {
   const [field, most] = [`${part.toLowerCase()}MB`, `variables.params.max${part}MB`];
