@@ -4,6 +4,7 @@ import { toCustomResourceDefinition, type SchemaNode } from "../../kube/api/crd.
 import type { KubeObject } from "../../kube/api/object.ts";
 import { defineResource, listAtomic, listMap, readyStatus, type Resource } from "../../kube/api/resource.ts";
 import { CATEGORY, CONSTRAINTS_GROUP } from "../groups.ts";
+import { toServedSchema } from "./regex-parameters.ts";
 import { hasReads, type PolicyTemplate, type PolicyTemplateSpec } from "./policy-template.ts";
 
 export const MAX_VIOLATIONS = 20;
@@ -166,7 +167,7 @@ function setParameters(version: SchemaNode | undefined, schema: SchemaNode | und
   if (!spec) return;
   (spec["properties"] as Record<string, SchemaNode>)["parameters"] = {
     description: "Parameters of the template's rules.",
-    ...schema,
+    ...toServedSchema(schema),
   };
   const isRequired = ((schema["required"] as unknown[] | undefined) ?? []).length > 0;
   if (!isRequired) return;

@@ -8,6 +8,7 @@ type TemplateInput = SpecInput<typeof PolicyTemplate>;
 
 const text = (maxLength: number) => ({ type: "string", maxLength });
 const listOf = (items: object, maxItems = 50) => ({ type: "array", maxItems, items });
+const regex = { ...text(200), format: "regex" };
 const size = { type: "integer", minimum: 1 };
 /** As in spec.cpu: `500m`, `2`. */
 const cpu = { ...text(16), pattern: "^[0-9]+(\\.[0-9]+)?m?$" };
@@ -24,7 +25,7 @@ const TEMPLATES: readonly TemplateInput[] = [
     subjects: ["App", "Space"],
     parameters: parameters(
       {
-        labels: listOf({ type: "object", required: ["key"], properties: { key: text(253), pattern: text(200) } }, 20),
+        labels: listOf({ type: "object", required: ["key"], properties: { key: text(253), pattern: regex } }, 20),
       },
       ["labels"],
     ),
@@ -132,7 +133,7 @@ const TEMPLATES: readonly TemplateInput[] = [
     kind: "HostPattern",
     title: "Host names",
     subjects: ["Route"],
-    parameters: parameters({ pattern: text(200), allowApex: { type: "boolean" } }, ["pattern"]),
+    parameters: parameters({ pattern: regex, allowApex: { type: "boolean" } }, ["pattern"]),
     rules: [
       {
         expression:

@@ -74,6 +74,11 @@ test.each<[string, object, string]>([
   ["scale of other kinds", { scale: "true" }, "spec.scale: only templates for Process"],
   ["a schema without type", { parameters: { schema: {} } }, "type must be object"],
   ["a string without bound", withProperty({ type: "string" }), "properties.x: add maxLength"],
+  [
+    "a regular expression without bound",
+    withProperty({ type: "string", format: "regex" }),
+    "properties.x: add maxLength",
+  ],
   ["a list without bound", withProperty({ type: "array", items: { type: "integer" } }), "properties.x: add maxItems"],
   [
     "a map without bound",

@@ -1,6 +1,8 @@
 // A constraint's parameters, by the schema of its template.
 import { z } from "zod";
+import type { SchemaNode } from "../../kube/api/crd.ts";
 import type { PolicyTemplateSpec } from "./policy-template.ts";
+import { regexFault } from "./regex-parameters.ts";
 
 const schemas = new WeakMap<object, z.ZodType | string>();
 
@@ -28,7 +30,10 @@ export function readParameters({ parameters: declared }: PolicyTemplateSpec, par
   const schema = schemaOf(declared.schema as object);
   if (typeof schema === "string") return { fault: schema };
   const result = schema.safeParse(given);
-  if (result.success) return { parameters: result.data as Record<string, unknown> };
+  if (result.success) {
+    const fault = regexFault(declared.schema as SchemaNode, result.data, "spec.parameters");
+    return fault === undefined ? { parameters: result.data as Record<string, unknown> } : { fault };
+  }
   const [issue] = result.error.issues;
   return {
     fault: `${["spec.parameters", ...(issue?.path ?? [])].map(String).join(".")}: ${issue?.message ?? "invalid"}`,

@@ -73,6 +73,25 @@ test("parameters get the schema's defaults, and a fault names its field", () => 
   expect(readParameters(rules, undefined)).toMatchObject({ fault: expect.stringContaining("spec.parameters.max: ") });
 });
 
+test("a bad regular expression is a fault of the parameters, wherever it stands", () => {
+  const regex = { type: "string", maxLength: 9, format: "regex" };
+  const labels = { type: "array", maxItems: 2, items: { type: "object", properties: { pattern: regex } } };
+  const byName = { type: "object", maxProperties: 2, additionalProperties: regex };
+  const schema = { type: "object", properties: { pattern: regex, labels, byName } };
+  const faultOf = (parameters: object): unknown => readParameters({ ...rules, parameters: { schema } }, parameters);
+  const good = { pattern: "^(?i)[a-z]+$", labels: [{ pattern: "a|b" }, {}], byName: { items: ".*" } };
+  expect(faultOf(good)).toEqual({ parameters: good });
+  expect(faultOf({ ...good, pattern: "(" })).toEqual({
+    fault: expect.stringMatching(/^spec\.parameters\.pattern: must be a regular expression that RE2 takes: error parsing/),
+  });
+  expect(faultOf({ labels: [{}, { pattern: "[z-a]" }] })).toEqual({
+    fault: expect.stringMatching(/^spec\.parameters\.labels\.1\.pattern: /),
+  });
+  expect(faultOf({ byName: { items: "(?=a)" } })).toEqual({
+    fault: expect.stringMatching(/^spec\.parameters\.byName\.items: /),
+  });
+});
+
 test("a schema that cannot be read is a fault of the parameters, and ends nothing", () => {
   const schema = { type: "object", properties: { max: { type: "string", pattern: "(?i)a" } } };
   const unreadable = { ...rules, parameters: { schema } };

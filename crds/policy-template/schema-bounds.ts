@@ -1,5 +1,6 @@
 // Faults of a template's schema of parameters: it must be structural, and each string, list and map needs a bound.
 import { STRUCTURAL_KEYWORDS, type SchemaNode } from "../../kube/api/crd.ts";
+import { REGEX } from "./regex-parameters.ts";
 
 const MAX_NODES = 200;
 const MAX_DEPTH = 10;
@@ -45,7 +46,8 @@ function patternFault({ pattern }: SchemaNode, path: string): string | undefined
 function boundFault(node: SchemaNode, type: string, path: string): string | undefined {
   const needs = (bound: string): string | undefined =>
     typeof node[bound] === "number" ? undefined : `${path}: add ${bound}`;
-  if (type === "string" && node["enum"] === undefined && node["format"] === undefined) return needs("maxLength");
+  const isFree = node["enum"] === undefined && (node["format"] === undefined || node["format"] === REGEX);
+  if (type === "string" && isFree) return needs("maxLength");
   if (type === "array") return isNode(node["items"]) ? needs("maxItems") : `${path}: add items`;
   return type === "object" && node["additionalProperties"] !== undefined ? needs("maxProperties") : undefined;
 }

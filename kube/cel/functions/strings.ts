@@ -22,6 +22,17 @@ function pattern(source: string): RE2JS {
   return compiled;
 }
 
+/** Why a text is no RE2 pattern; undefined when it is one. */
+export function patternFault(source: string): string | undefined {
+  try {
+    pattern(source);
+    return undefined;
+  } catch (error) {
+    if (error instanceof CelError) return error.message;
+    throw error;
+  }
+}
+
 /** Whether an RE2 pattern is well formed, and matches somewhere in the text. */
 export function matches(subject: string, source: string): boolean {
   return pattern(source).matcher(subject).find();

@@ -151,8 +151,13 @@ export class PolicyPlatform {
     await this.client.delete(PolicyTemplate, { name: kind.toLowerCase() });
   }
 
-  constrain(spec: object, { kind, name }: ConstraintName = OWNER): Promise<unknown> {
-    return eventually(() => this.client.apply(refOf(kind), { metadata: { name }, spec } as never, apply));
+  constrain(spec: object, which: ConstraintName = OWNER): Promise<unknown> {
+    return eventually(() => this.constrainOnce(spec, which));
+  }
+
+  /** Rejects when the API server refuses it, or does not serve its kind yet. */
+  constrainOnce(spec: object, { kind, name }: ConstraintName): Promise<unknown> {
+    return this.client.apply(refOf(kind), { metadata: { name }, spec } as never, apply);
   }
 
   constraint({ kind, name }: ConstraintName = OWNER): Promise<Constraint> {

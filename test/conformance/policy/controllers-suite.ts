@@ -142,6 +142,23 @@ export function policyControllerTests(server: { name: string; start(): Promise<P
       await platform.untilEnforced();
     });
 
+    test("a constraint with a bad regular expression is refused, with its place", async () => {
+      const hosts = { kind: "RegexHosts", name: "hosts" };
+      const pattern = { type: "string", maxLength: 20, format: "regex" };
+      await platform.installTemplate({
+        ...OWNED,
+        kind: hosts.kind,
+        subjects: ["Route"],
+        parameters: { schema: { type: "object", required: ["pattern"], properties: { pattern } } },
+        rules: [{ expression: "object.spec.host.matches(variables.params.pattern)" }],
+      } as never);
+      await platform.constrain({ parameters: { pattern: "^[a-z]+$" } }, hosts);
+      await expect(platform.constrainOnce({ parameters: { pattern: "[a-z" } }, hosts)).rejects.toThrow(
+        /spec\.parameters\.pattern: .*must be a regular expression that RE2 takes/,
+      );
+      await platform.deleteTemplate(hosts);
+    });
+
     test("a change of a constraint costs five writes at most, and one for each app that it concerns; then nothing is written", async () => {
       await platform.constrain(deny);
       await platform.untilEnforced();
