@@ -89,7 +89,7 @@ async function journeys(...args: string[]): Promise<Outcome> {
 }
 
 /** The cheap ones; all of them run by `npm run e2e -- --on cluster`. */
-const CLUSTER_JOURNEYS = ["cup.e2e", "races.e2e"];
+const CLUSTER_JOURNEYS = ["cup.e2e", "races.e2e", "policy.e2e"];
 
 /** Seeds 1 to 3 take a minute; `npm run chaos` runs as many as asked. */
 const CHAOS_RUNS = 3;

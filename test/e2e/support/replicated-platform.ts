@@ -10,6 +10,7 @@ import { createClient } from "../../../kube/client/create-client.ts";
 import { kubeconfigText } from "../../../kube/client/kubeconfig-text.ts";
 import { DEVELOPER, seedObjects, seedTaskRunner } from "../../../local/seed.ts";
 import { installManifests } from "../../../platform/install.ts";
+import type { Operation } from "../../../platform/operations/operations.ts";
 import { startControlPlane } from "../../cluster/control-plane.ts";
 import { freePort } from "../../cluster/free-port.ts";
 import { seedPlatform } from "./seed-platform.ts";
@@ -20,8 +21,21 @@ import type { TestPlatformBase } from "./test-platform.ts";
 
 const ENTRY = join(import.meta.dirname, "..", "..", "..", "platform", "cupola.ts");
 const GUARD = join(import.meta.dirname, "die-with-parent.ts");
-const OPERATIONS = "api,controllers,policies,host-builder,process-runner,local-router";
+const OPERATIONS: readonly Operation[] = [
+  "api",
+  "controllers",
+  "policies",
+  "host-builder",
+  "process-runner",
+  "local-router",
+];
 const REPLICAS = 3;
+
+export interface ReplicatedPlatformOptions {
+  /** Operations of each replica, beside the usual ones. */
+  operations?: readonly Operation[];
+}
+
 /** How long a replica that was killed counts as living; what it led waits so long for another. */
 const LEASE_SECONDS = 5;
 
@@ -30,7 +44,10 @@ interface Replica extends BalancerBackend {
 }
 
 /** Starts a control plane and the platform on it. `kubectl` is one of the control plane's version. @throws Error with the log's end when a replica does not become ready */
-export async function startReplicatedPlatform(): Promise<{ base: TestPlatformBase; kubectl: string }> {
+export async function startReplicatedPlatform({ operations = [] }: ReplicatedPlatformOptions = {}): Promise<{
+  base: TestPlatformBase;
+  kubectl: string;
+}> {
   const plane = await startControlPlane({
     users: [
       { token: "platform-token", user: "cupola", groups: [PLATFORM_GROUP] },
@@ -61,7 +78,8 @@ export async function startReplicatedPlatform(): Promise<{ base: TestPlatformBas
     Array.from({ length: REPLICAS }, async () => ({ port: await freePort(), up: false, child: undefined })),
   );
   const balancer = await startLoadBalancer(replicas);
-  const start = (): Promise<void> => startMissing(replicas, home, balancer.port);
+  const launch = { home, publicPort: balancer.port, operations: [...OPERATIONS, ...operations].join() };
+  const start = (): Promise<void> => startMissing(replicas, launch);
   const base: TestPlatformBase = {
     on: "cluster",
     home,
@@ -95,14 +113,20 @@ export async function startReplicatedPlatform(): Promise<{ base: TestPlatformBas
   return { base, kubectl: plane.kubectl };
 }
 
-async function startMissing(replicas: Replica[], home: string, publicPort: number): Promise<void> {
-  await Promise.all(replicas.filter(({ child }) => !child).map((replica) => startReplica(replica, home, publicPort)));
+interface Launch {
+  home: string;
+  publicPort: number;
+  operations: string;
 }
 
-async function startReplica(replica: Replica, home: string, publicPort: number): Promise<void> {
+async function startMissing(replicas: Replica[], launch: Launch): Promise<void> {
+  await Promise.all(replicas.filter(({ child }) => !child).map((replica) => startReplica(replica, launch)));
+}
+
+async function startReplica(replica: Replica, { home, publicPort, operations }: Launch): Promise<void> {
   const log = openSync(join(home, "cupola.log"), "a");
   const args = [
-    `--operation=${OPERATIONS}`,
+    `--operation=${operations}`,
     "--lease-seconds",
     String(LEASE_SECONDS),
     "--kubeconfig",

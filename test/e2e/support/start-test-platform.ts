@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { request } from "undici";
 import { runCommand } from "../../../scripts/run-command.ts";
-import { startReplicatedPlatform } from "./replicated-platform.ts";
+import { startReplicatedPlatform, type ReplicatedPlatformOptions } from "./replicated-platform.ts";
 import { joinPlatform, SHARED_PLATFORM } from "./shared-platform.ts";
 import { startNodePlatform, type NodePlatformOptions } from "./node-platform.ts";
 import { startLaptopPlatform } from "./laptop-platform.ts";
@@ -17,7 +17,10 @@ export function chosenPlatformKind(): PlatformKind {
 }
 
 /** Starts one, with the org `local`, its space `dev`, the domain `apps.localhost` and the user `developer`. @throws Error with the log's end when it does not become ready */
-export async function startTestPlatform(onNode: NodePlatformOptions = {}): Promise<TestPlatform> {
+export async function startTestPlatform(
+  onNode: NodePlatformOptions = {},
+  onCluster: ReplicatedPlatformOptions = {},
+): Promise<TestPlatform> {
   if (chosenPlatformKind() === "laptop") return addClients(await startLaptopPlatform(), "kubectl");
   if (chosenPlatformKind() === "node") {
     const shared = process.env[SHARED_PLATFORM];
@@ -28,7 +31,7 @@ export async function startTestPlatform(onNode: NodePlatformOptions = {}): Promi
     const { base: installed, node } = await startNodePlatform(onNode);
     return addClients(installed, node.kubectl);
   }
-  const { base, kubectl } = await startReplicatedPlatform();
+  const { base, kubectl } = await startReplicatedPlatform(onCluster);
   return addClients(base, kubectl);
 }
 
