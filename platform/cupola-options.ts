@@ -5,7 +5,7 @@ import { Command, InvalidArgumentError, Option } from "commander";
 import { AUTHORIZATION_MODES, type AuthorizationMode } from "../api/access/access-reviewer.ts";
 import { DEFAULT_SCRATCH_BYTES } from "../blobs/scratch/scratch-space.ts";
 import { LEASE_SECONDS } from "./leases/replica-membership.ts";
-import type { WebhookListenOptions } from "./operations/webhook.ts";
+import type { WebhookListenOptions } from "./webhook-options.ts";
 import { CLUSTER_OPERATIONS, parseOperations, type Operation } from "./operations/operations.ts";
 import { addLoginOptions, type LoginOptions } from "./login-options.ts";
 import { addRegistryOptions, type RegistryOptions } from "./registry-options.ts";

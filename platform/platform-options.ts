@@ -7,7 +7,7 @@ import type { ReflectorTiming } from "../kube/cache/reflector-timing.ts";
 import type { RequestRecord } from "../kube/client/client.ts";
 import type { ClusterAccess } from "../kube/client/create-client.ts";
 import type { TLSKeyPair } from "./http/http-server.ts";
-import type { WebhookListenOptions } from "./operations/webhook.ts";
+import type { WebhookListenOptions } from "./webhook-options.ts";
 import type { Operation } from "./operations/operations.ts";
 import type { RegistrySettings } from "./registry-options.ts";
 

@@ -43,3 +43,22 @@ test("of Kubernetes' warnings users of CF get those of admission policies, in th
   expect(admissionWarning(text)).toBe("Size limit: is large: 2G (policy s)");
   expect(admissionWarning("unknown field")).toBeUndefined();
 });
+
+test.each([
+  [
+    "sizelimit.small.constraints.cupola.dev",
+    "sizelimit: expression 'x' resulted in error: no such key: y (policy small)",
+  ],
+  [
+    "places.sizelimit.a.b.constraints.cupola.dev",
+    "sizelimit: expression 'x' resulted in error: no such key: y (policy a.b)",
+  ],
+  ["guid.cupola.dev", "expression 'x' resulted in error: no such key: y"],
+])("a rule of the policy %s that cannot be evaluated names its constraint", (name, sentence) => {
+  const text = "expression 'x' resulted in error: no such key: y";
+  const message = `ValidatingAdmissionPolicy '${name}' with binding '${name}' denied request: ${text}`;
+  const error = new KubeError({ code: 422, message: `apps.cupola.dev "x" is forbidden: ${message}` });
+  expect(toCFError(error).errors[0]?.detail).toBe(sentence);
+  const warning = `Validation failed for ValidatingAdmissionPolicy '${name}' with binding '${name}': ${text}`;
+  expect(admissionWarning(warning)).toBe(sentence);
+});

@@ -3,6 +3,7 @@ import type { Logger } from "pino";
 import { BlobNotFound, BlobStoreUnavailable } from "../../blobs/blob-store.ts";
 import { ScratchFull } from "../../blobs/scratch/scratch-space.ts";
 import { FEATURE_DISABLED } from "../../crds/feature-flag/flags.ts";
+import { toPolicySentence } from "../../crds/policy-template/policy-objects.ts";
 import { ORG_IS_SUSPENDED, SPACE_IS_SUSPENDED } from "../../crds/suspension-policies.ts";
 import { KubeError } from "../../kube/client/errors.ts";
 import { isDiskFull } from "../../kube/server/disk-full.ts";
@@ -18,12 +19,17 @@ export function rejectionMessage(error: KubeError): string {
 }
 
 function withoutPrefix(message: string): string {
+  const [, policy, text] =
+    /ValidatingAdmissionPolicy '([^']*)' with binding '[^']*' denied request: (.*)$/s.exec(message) ?? [];
+  if (policy !== undefined && text !== undefined) return toPolicySentence(policy, text);
   return message.replace(/^.*? denied request: /s, "").replace(/^.*? is invalid: /s, "");
 }
 
 /** The sentence of an admission policy that warns; undefined for other warnings of Kubernetes, which say nothing to users of CF. */
 export function admissionWarning(text: string): string | undefined {
-  return /^Validation failed for ValidatingAdmissionPolicy '[^']*' with binding '[^']*': (.+)$/s.exec(text)?.[1];
+  const [, policy, sentence] =
+    /^Validation failed for ValidatingAdmissionPolicy '([^']*)' with binding '[^']*': (.+)$/s.exec(text) ?? [];
+  return policy === undefined || sentence === undefined ? undefined : toPolicySentence(policy, sentence);
 }
 
 /** Whether an admission policy, not RBAC, denied the write; retrying does not help then. */

@@ -86,7 +86,7 @@ export const appPermissions = named(
 export const sshEnabled = named("AppSSHEnabled", z.strictObject({ enabled: flag, reason: text }));
 
 export const policyViolations = named(
-  "AppPolicyViolations",
+  "PolicyViolations",
   z.strictObject({
     resources: z.array(
       z.strictObject({

@@ -177,6 +177,7 @@ const placeResponses: Record<string, readonly Response[]> = {
   "PATCH /v3/spaces/:guid": ok(space),
   "DELETE /v3/spaces/:guid": accepted,
   "DELETE /v3/spaces/:guid/routes": accepted,
+  "GET /v3/spaces/:guid/policy_violations": ok(apps.policyViolations),
   "GET /v3/spaces/:guid/features": ok(apps.spaceFeatures),
   "GET /v3/spaces/:guid/features/:name": ok(apps.feature),
   "PATCH /v3/spaces/:guid/features/:name": ok(apps.feature),

@@ -198,6 +198,14 @@ export const spaceEndpoints: readonly Endpoint[] = [
   update,
   remove,
   removeUnmapped,
+  /** Not in CF. Those who may see a space may see which rules it breaks; constraints are other people's. */
+  endpoint({
+    method: "GET",
+    path: `${path}/policy_violations`,
+    permission: { verb: "get", on: Space },
+    summary: "List the rules of operator policy that a space breaks itself",
+    handler: ({ session, params }) => ok({ resources: getSpace(session, params).status?.policyViolations ?? [] }),
+  }),
   endpoint({
     method: "GET",
     path: `${path}/features`,

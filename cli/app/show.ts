@@ -2,7 +2,7 @@
 import type { Context } from "../context.ts";
 import { describeCrashes, readCrashes } from "./crashes.ts";
 import { bytes, fields, table, type Result } from "../output.ts";
-import { readViolations, toViolationLines } from "./policy-violations.ts";
+import { readViolations, toViolationLines } from "../policy/shown-violations.ts";
 import { labelOf, ratio, readProcesses, readUrls, type Instance, type ProcessState } from "./process-state.ts";
 
 export async function showApp(context: Context, name: string): Promise<Result> {
@@ -11,7 +11,7 @@ export async function showApp(context: Context, name: string): Promise<Result> {
     readProcesses(context, app),
     readUrls(context, app),
     readCrashes(context, app),
-    readViolations(context, app),
+    readViolations(context, "apps", app.guid),
   ]);
   const crashes = describeCrashes(events, new Date());
   const text = [

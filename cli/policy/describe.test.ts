@@ -91,10 +91,9 @@ describe("a name on the command line", () => {
   });
 });
 
-test("violations are sentences, and the rest is counted", () => {
-  const violations = [
-    { kind: "App", namespace: "acme-prod", name: "shop", action: "deny", message: "needs the label owner" },
-  ];
+test("a violation is one sentence, as the status has it, and the rest is counted", () => {
+  const message = "Required labels: needs the label owner (policy owner)";
+  const violations = [{ kind: "App", namespace: "acme-prod", name: "shop", action: "deny", message }];
   const constraint = aConstraint("RequiredLabels", "owner", {}, { violations, totalViolations: 31 });
   const { text } = presentPolicy({ policy: aPolicy("RequiredLabels", [constraint]), constraint }, new Date(0));
   expect(text.join("\n")).toMatch(

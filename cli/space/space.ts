@@ -3,6 +3,7 @@ import type { Resource } from "../api/client.ts";
 import { confirm } from "../confirm.ts";
 import { getNamed, keepImplicitTarget, type Context } from "../context.ts";
 import { fields, table, type Result } from "../output.ts";
+import { readViolations, toViolationLines } from "../policy/shown-violations.ts";
 import { writeOrgAndSpace } from "../target/config.ts";
 import { readQuota } from "../quota/read-quota.ts";
 import { usageTable } from "../quota/usage.ts";
@@ -66,9 +67,12 @@ export async function showSpace(context: Context, name?: string): Promise<Result
     name === undefined
       ? await context.space()
       : await getNamed(api, "/v3/spaces", name, { organization_guids: org.guid });
-  const { owner: space, quota, usage } = await readQuota(api, "space", guid);
+  const [{ owner: space, quota, usage }, violations] = await Promise.all([
+    readQuota(api, "space", guid),
+    readViolations(context, "spaces", guid),
+  ]);
   return {
-    json: { ...space, quota, usage },
+    json: { ...space, quota, usage, policy_violations: violations },
     text: [
       ...fields([
         ["name", space.name],
@@ -79,6 +83,7 @@ export async function showSpace(context: Context, name?: string): Promise<Result
       ]),
       "",
       ...usageTable({ ...usage, domains: 0 }, quota),
+      ...toViolationLines(violations),
     ],
   };
 }

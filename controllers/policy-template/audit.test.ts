@@ -210,19 +210,23 @@ test("there is no result before the caches are filled; then it comes by itself",
 });
 
 describe("the violations of an app", () => {
-  const KEY = "acme-dev/bad";
+  const KEY = "App acme-dev/bad";
   let apps: string[];
   beforeEach(() => {
     apps = [];
-    audit.onAppChange((key) => apps.push(key));
+    audit.onShownChange((id) => apps.push(id));
   });
-  const messages = (key = KEY): string[] | undefined => audit.findOfApp(key)?.map(({ message }) => message);
+  const messages = (key = KEY): string[] | undefined => audit.findShownOn(key)?.map(({ message }) => message);
 
   test("are those of all constraints, told once they are known, and again when they are over", async () => {
     fill({ apps: [app("bad"), app("good", { owner: "ada" })] });
     audit.replace([aConstraint(), aConstraint({}, "d")]);
     await violating();
-    expect([messages(), messages("acme-dev/good"), apps]).toEqual([["needs an owner", "needs an owner"], [], [KEY]]);
+    expect([messages(), messages("App acme-dev/good"), apps]).toEqual([
+      ["needs an owner", "needs an owner"],
+      [],
+      [KEY],
+    ]);
     audit.replace([aConstraint()]);
     await violating();
     expect([messages(), apps]).toEqual([["needs an owner"], [KEY, KEY]]);

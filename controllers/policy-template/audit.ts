@@ -1,10 +1,10 @@
 // Finds stored objects that violate constraints, from caches and incrementally: an object is judged when it, its namespace's labels, a constraint or an object that its rules read changes.
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
-import { appKeysOf } from "../../crds/policy-template/app-objects.ts";
 import { constraintId } from "../../crds/policy-template/constraint.ts";
 import { evaluate, type JudgingConstraint } from "../../crds/policy-template/evaluate.ts";
 import { createRefs, type ListObjects } from "../../crds/policy-template/refs.ts";
+import { listShownOn } from "../../crds/policy-template/shown-on.ts";
 import { findSubject } from "../../crds/policy-template/subjects.ts";
 import { toVerdict, type Verdict, type Violation } from "../../crds/policy-template/verdict.ts";
 import { Namespace } from "../../kube/api/builtin.ts";
@@ -56,7 +56,7 @@ export class PolicyAudit {
   /** Whether the audited constraints are all that exist. */
   #isWhole = false;
   readonly #constraintChanges = new Changes(NOTIFY_MS);
-  readonly #appChanges = new Changes(NOTIFY_MS, () => this.#isComplete());
+  readonly #shownChanges = new Changes(NOTIFY_MS, () => this.#isComplete());
   readonly #readChanges = new ReadChanges(READS_MS, (id, area) => void this.#judgeArea(id, area));
   /** Labels of namespaces as the first object was judged by them, until the namespace's change is delivered. */
   readonly #labels = new Map<string, Labels>();
@@ -78,7 +78,7 @@ export class PolicyAudit {
     for (const [id, { constraint }] of [...this.#audited])
       if (wanted.get(id) !== constraint) {
         this.#audited.delete(id);
-        this.#appChanges.add(this.#found.delete(id));
+        this.#shownChanges.add(this.#found.delete(id));
       }
     this.#watches.replace([...wanted].flatMap(([id, one]) => listWatches(one).map((key) => [key, id] as const)));
     for (const [id, constraint] of wanted) {
@@ -87,7 +87,7 @@ export class PolicyAudit {
       this.#audited.set(id, audited);
       void this.#judgeStored(id, audited);
     }
-    this.#appChanges.flushSoon();
+    this.#shownChanges.flushSoon();
   }
 
   /** The result for a constraint by its id; undefined until all stored objects were judged. */
@@ -102,9 +102,9 @@ export class PolicyAudit {
     };
   }
 
-  /** Violations of all that belongs to an app, by its key; undefined until all stored objects were judged by all constraints. */
-  findOfApp(app: string): readonly Violation[] | undefined {
-    return this.#isComplete() ? this.#found.ofApp(app) : undefined;
+  /** Violations that an App or a Space shows, by its id; undefined until all stored objects were judged by all constraints. */
+  findShownOn(id: string): readonly Violation[] | undefined {
+    return this.#isComplete() ? this.#found.shownOnObject(id) : undefined;
   }
 
   /** Calls `listener` with the id of a constraint whose violations changed. Returns the unsubscribe function. */
@@ -112,15 +112,15 @@ export class PolicyAudit {
     return this.#constraintChanges.subscribe(listener);
   }
 
-  /** Calls `listener` with the key of an app whose violations changed. Returns the unsubscribe function. */
-  onAppChange(listener: (app: string) => void): () => void {
-    return this.#appChanges.subscribe(listener);
+  /** Calls `listener` with the id of an App or a Space that shows other violations now. Returns the unsubscribe function. */
+  onShownChange(listener: (id: string) => void): () => void {
+    return this.#shownChanges.subscribe(listener);
   }
 
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#constraintChanges.close();
-    this.#appChanges.close();
+    this.#shownChanges.close();
     this.#readChanges.close();
     for (const timer of this.#timers) clearTimeout(timer);
     await this.#watches.close();
@@ -141,7 +141,7 @@ export class PolicyAudit {
       }
       audited.isComplete = true;
       this.#report(id);
-      this.#appChanges.flushSoon();
+      this.#shownChanges.flushSoon();
     } catch (error) {
       if (!isUnreadable(error)) throw error;
       if (isCurrent()) this.#later(RETRY_MS, () => void this.#judgeStored(id, audited));
@@ -220,11 +220,11 @@ export class PolicyAudit {
     const at = `${kind} ${keyOf(key)}`;
     const verdict = object ? this.#verdictOf(constraint, object) : toVerdict([]);
     const { violations } = verdict;
-    const apps = object && violations.length > 0 ? appKeysOf(object) : [];
-    const change = this.#found.set({ constraint: id, at }, { violations, apps });
+    const shownOn = object && violations.length > 0 ? listShownOn(object) : [];
+    const change = this.#found.set({ constraint: id, at }, { violations, shownOn });
     const isUnknown = verdict.unknown.length > 0;
     if (change.isChanged || isUnknown !== unknown.has(at)) this.#report(id);
-    this.#appChanges.add(change.apps);
+    this.#shownChanges.add(change.holders);
     if (!isUnknown) return void unknown.delete(at);
     unknown.add(at);
     this.#retryUnknown(id);

@@ -1,10 +1,10 @@
-// The violations that the audit has found: of each constraint by object, and of each app by all that belongs to it. Objects that violate nothing take no memory.
+// The violations that the audit has found: of each constraint by object, and of each App and Space that shows them. Objects that violate nothing take no memory.
 import { toVerdict, type Violation } from "../../crds/policy-template/verdict.ts";
 
-/** The violations of one object by one constraint, and the apps that the object belongs to. */
+/** The violations of one object by one constraint, and the ids of the objects that show them. */
 interface Found {
   violations: readonly Violation[];
-  apps: readonly string[];
+  shownOn: readonly string[];
 }
 
 /** Id of the constraint, and the object as `Kind namespace/name`. */
@@ -16,35 +16,35 @@ export interface FoundAt {
 export class FoundViolations {
   /** By constraint, then by object. */
   readonly #byConstraint = new Map<string, Map<string, Found>>();
-  /** By key of the app, then by constraint and object. */
-  readonly #byApp = new Map<string, Map<string, readonly Violation[]>>();
+  /** By id of the object that shows them, then by constraint and object. */
+  readonly #byHolder = new Map<string, Map<string, readonly Violation[]>>();
 
-  /** Replaces what was found. Returns whether it differs, and the apps that it concerns or concerned. */
-  set({ constraint, at }: FoundAt, { violations, apps }: Found): { isChanged: boolean; apps: readonly string[] } {
+  /** Replaces what was found. Returns whether it differs, and the ids of the objects that show it or showed it. */
+  set({ constraint, at }: FoundAt, { violations, shownOn }: Found): { isChanged: boolean; holders: readonly string[] } {
     const ofConstraint = this.#byConstraint.get(constraint);
     const before = ofConstraint?.get(at) ?? NOTHING;
-    for (const app of before.apps) this.#deleteOfApp(app, `${constraint} ${at}`);
+    for (const holder of before.shownOn) this.#unshow(holder, `${constraint} ${at}`);
     if (violations.length === 0) ofConstraint?.delete(at);
     else {
-      getOrAdd(this.#byConstraint, constraint).set(at, { violations, apps });
-      for (const app of apps) getOrAdd(this.#byApp, app).set(`${constraint} ${at}`, violations);
+      getOrAdd(this.#byConstraint, constraint).set(at, { violations, shownOn });
+      for (const holder of shownOn) getOrAdd(this.#byHolder, holder).set(`${constraint} ${at}`, violations);
     }
     const isChanged = !isSame(before.violations, violations);
-    const hasMoved = before.apps.join() !== apps.join() && before.violations.length + violations.length > 0;
-    return { isChanged, apps: isChanged || hasMoved ? [...new Set([...before.apps, ...apps])] : [] };
+    const hasMoved = before.shownOn.join() !== shownOn.join() && before.violations.length + violations.length > 0;
+    return { isChanged, holders: isChanged || hasMoved ? [...new Set([...before.shownOn, ...shownOn])] : [] };
   }
 
-  /** Forgets a constraint. Returns the apps whose violations are fewer now. */
+  /** Forgets a constraint. Returns the ids of the objects that show fewer violations now. */
   delete(constraint: string): string[] {
     const found = this.#byConstraint.get(constraint);
     this.#byConstraint.delete(constraint);
-    const apps = new Set<string>();
-    for (const [at, one] of found ?? [])
-      for (const app of one.apps) {
-        this.#deleteOfApp(app, `${constraint} ${at}`);
-        apps.add(app);
+    const holders = new Set<string>();
+    for (const [at, { shownOn }] of found ?? [])
+      for (const holder of shownOn) {
+        this.#unshow(holder, `${constraint} ${at}`);
+        holders.add(holder);
       }
-    return [...apps];
+    return [...holders];
   }
 
   /** Sorted by object. */
@@ -57,18 +57,18 @@ export class FoundViolations {
   }
 
   /** Sorted by constraint, rule, object. */
-  ofApp(app: string): readonly Violation[] {
-    return toVerdict([...(this.#byApp.get(app)?.values() ?? [])].flat(), []).violations;
+  shownOnObject(id: string): readonly Violation[] {
+    return toVerdict([...(this.#byHolder.get(id)?.values() ?? [])].flat(), []).violations;
   }
 
-  #deleteOfApp(app: string, key: string): void {
-    const ofApp = this.#byApp.get(app);
-    ofApp?.delete(key);
-    if (ofApp?.size === 0) this.#byApp.delete(app);
+  #unshow(holder: string, key: string): void {
+    const shown = this.#byHolder.get(holder);
+    shown?.delete(key);
+    if (shown?.size === 0) this.#byHolder.delete(holder);
   }
 }
 
-const NOTHING: Found = { violations: [], apps: [] };
+const NOTHING: Found = { violations: [], shownOn: [] };
 
 function getOrAdd<V>(maps: Map<string, Map<string, V>>, key: string): Map<string, V> {
   const found = maps.get(key) ?? new Map<string, V>();

@@ -10,10 +10,10 @@ import type { KubeClient } from "../../kube/client/client.ts";
 import type { OwnershipMarkers } from "../../kube/controller/controller.ts";
 import type { Term } from "../../kube/lease/leader-election.ts";
 import { runControllers } from "../../kube/controller/run-controllers.ts";
-import { appViolationsController } from "./app-violations.ts";
 import { PolicyAudit } from "./audit.ts";
 import { constraintController, type PolicyReplicas } from "./constraint.ts";
 import { LeftoverPolicies, type PolicyOwner } from "./leftover-policies.ts";
+import { shownViolationsControllers } from "./shown-violations.ts";
 
 export interface ConstraintRunOptions {
   client: KubeClient;
@@ -39,7 +39,7 @@ export class ConstraintRuns {
   readonly #runs = new Map<string, KindRun>();
   readonly #templates: Store<PolicyTemplate>;
   readonly #release: () => void;
-  readonly #stopApps: () => Promise<void>;
+  readonly #stopShown: () => Promise<void>;
   #policies: Policies | undefined;
   #renewal: NodeJS.Timeout | undefined;
   #expiry: NodeJS.Timeout | undefined;
@@ -55,7 +55,7 @@ export class ConstraintRuns {
       for (const each of unsubscribe) each();
       release();
     };
-    this.#stopApps = this.#startApps();
+    this.#stopShown = this.#startShown();
     this.#sync();
   }
 
@@ -64,7 +64,7 @@ export class ConstraintRuns {
     clearTimeout(this.#expiry);
     this.#release();
     const runs = [...this.#runs.values()].map(({ stop }) => stop());
-    await Promise.all([...runs, this.#stopApps(), this.#leftovers.close()]);
+    await Promise.all([...runs, this.#stopShown(), this.#leftovers.close()]);
     await this.#audit.close();
   }
 
@@ -87,17 +87,15 @@ export class ConstraintRuns {
     return this.#templates.synced ? this.#templates.list() : [];
   }
 
-  #startApps(): () => Promise<void> {
+  #startShown(): () => Promise<void> {
     const abort = new AbortController();
     const run = runControllers({
       ...this.#options,
-      controllers: [
-        appViolationsController({
-          findOfApp: (app) => this.#audit.findOfApp(app),
-          onAppChange: (listener) => this.#audit.onAppChange(listener),
-          titleOf: (violation) => titleOf(this.#policies ?? NO_POLICIES, violation),
-        }),
-      ],
+      controllers: shownViolationsControllers({
+        findShownOn: (id) => this.#audit.findShownOn(id),
+        onShownChange: (listener) => this.#audit.onShownChange(listener),
+        titleOf: (violation) => titleOf(this.#policies ?? NO_POLICIES, violation),
+      }),
       signal: abort.signal,
     });
     return () => {

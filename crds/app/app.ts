@@ -1,10 +1,11 @@
 // The App kind: the desired state that users write. Processes, Revisions and LRPs follow from it.
 import { z } from "zod";
-import { immutable, listAtomic, listMap, readyStatus, withRules, type Resource } from "../../kube/api/resource.ts";
+import { immutable, listMap, readyStatus, withRules, type Resource } from "../../kube/api/resource.ts";
 import { className, displayName, envVars, lifecycleType, refTo } from "../schema-fields.ts";
 import { CATEGORY, GROUP } from "../groups.ts";
 import { MAX_SIDECARS, sidecar } from "../sidecar.ts";
 import { defineKind, READ, WRITE } from "../kind.ts";
+import { shownViolations } from "../policy-template/shown-violation.ts";
 import { SPACE_READERS, APP_OPERATORS, SPACE_DEVELOPER, SPACE_SUPPORTER } from "../roles.ts";
 
 const lifecycle = z
@@ -24,17 +25,6 @@ const lifecycle = z
 
 const userSidecar = sidecar.extend({
   guid: z.string().max(63).optional().describe("The GUID that cf shows. Defaults to one derived from app and name."),
-});
-
-export const MAX_POLICY_VIOLATIONS = 20;
-
-const policyViolation = z.object({
-  constraint: z.string().max(320).describe("The constraint, as Kind/name."),
-  action: z.enum(["deny", "warn", "dryrun"]).describe("What it does at a write; dryrun only counts."),
-  kind: z.string().max(63).describe("Kind of the object."),
-  name: z.string().max(253).describe("Name of the object."),
-  namespace: z.string().max(63).optional().describe("Its namespace, unless it is the app's."),
-  message: z.string().max(1024).describe("The sentence that a refused write shows."),
 });
 
 export const App = defineKind({
@@ -137,9 +127,9 @@ export const App = defineKind({
       .describe("The value of spec.restart when the current revision was made."),
     revision: z.string().max(253).optional().describe("The current Revision."),
     url: z.string().max(2048).optional().describe("URL of the app's first route."),
-    policyViolations: listAtomic(z.array(policyViolation).max(MAX_POLICY_VIOLATIONS))
-      .optional()
-      .describe("Rules of operator policy that the app, or an object that belongs to it, breaks now."),
+    policyViolations: shownViolations.describe(
+      "Rules of operator policy that the app, or an object that belongs to it, breaks now.",
+    ),
   }),
 });
 export type App = Resource<typeof App>;

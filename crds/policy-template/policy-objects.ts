@@ -10,7 +10,7 @@ import { namespaceSelector } from "./namespace-selector.ts";
 import { hasReads, type PolicyTemplateSpec } from "./policy-template.ts";
 import type { KindDefinition } from "../kind.ts";
 import { findSubject, livesInSpaces } from "./subjects.ts";
-import { sentenceEnd, sentenceStart } from "./verdict.ts";
+import { sentenceEnd, sentenceStart, toSentence } from "./verdict.ts";
 
 const API_VERSION = "admissionregistration.k8s.io/v1";
 /** Annotation of each policy and binding: a hash of its spec, by which a stored one is known to be current. */
@@ -24,6 +24,20 @@ export const EXCEPT_UNJUDGED_CALLERS = [EXCEPT_KUBERNETES_COMPONENTS, EXCEPT_PLA
 /** The name of a constraint's policy and binding. */
 export function policyName({ kind, metadata }: Pick<Constraint, "kind" | "metadata">): string {
   return `${kind.toLowerCase()}.${metadata.name}.${CONSTRAINTS_GROUP}`;
+}
+
+const POLICY_NAME = new RegExp(
+  `^(?:places\\.|scale\\.)?([a-z0-9]+)\\.(.+)\\.${CONSTRAINTS_GROUP.replaceAll(".", "\\.")}$`,
+);
+
+/**
+ * The sentence of an API server's denial or warning, by the name of its policy. Of a rule that cannot be evaluated the API server gives the error
+ * alone: the template's name stands for its title then.
+ */
+export function toPolicySentence(policy: string, text: string): string {
+  const [, template, constraint] = POLICY_NAME.exec(policy) ?? [];
+  const isWhole = template === undefined || constraint === undefined || text.endsWith(sentenceEnd(constraint));
+  return isWhole ? text : toSentence(template, { message: text, constraint });
 }
 
 /** All policies and bindings of a constraint. None for rules that read other objects, which no such policy can hold: the CF API and the start gate do. */

@@ -47,8 +47,7 @@ export function regexFault(schema: SchemaNode, value: unknown, path: string): st
 type Child = [name: string, value: unknown, schema: SchemaNode];
 
 function childrenOf({ properties, items, additionalProperties }: SchemaNode, value: unknown): Child[] {
-  if (Array.isArray(value))
-    return isObject(items) ? value.map((one, index): Child => [String(index), one, items]) : [];
+  if (Array.isArray(value)) return isObject(items) ? value.map((one, index): Child => [String(index), one, items]) : [];
   if (!isObject(value)) return [];
   const known = isObject(properties) ? properties : {};
   return Object.entries(value).flatMap(([name, one]): Child[] => {

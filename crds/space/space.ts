@@ -4,6 +4,7 @@ import { immutable, listSet, readyStatus, type Resource } from "../../kube/api/r
 import { displayName, noDotInName, objectName, refTo } from "../schema-fields.ts";
 import { CATEGORY, GROUP } from "../groups.ts";
 import { defineKind, READ, WRITE } from "../kind.ts";
+import { shownViolations } from "../policy-template/shown-violation.ts";
 import { GLOBAL_AUDITOR_CLUSTER_ROLE, ORG_MANAGER, ORG_MANAGER_IN_SPACE } from "../roles.ts";
 
 const groupNames = listSet(z.array(objectName).max(100)).default([]);
@@ -66,6 +67,7 @@ export const Space = defineKind({
   status: readyStatus({
     name: z.string().max(255).optional().describe("The CF name that this object holds."),
     namespace: z.string().max(63).optional().describe("The namespace of this space."),
+    policyViolations: shownViolations.describe("Rules of operator policy that the space itself breaks now."),
   }),
 });
 export type Space = Resource<typeof Space>;

@@ -50,7 +50,10 @@ export function toConfiguration(
   return { metadata: { name }, webhooks: webhooks.map((webhook) => toWebhook(webhook, bundle)) };
 }
 
-function toWebhook({ name, scope, address }: RegisteredWebhook, bundle: string): ConfigurationDraft["webhooks"][number] {
+function toWebhook(
+  { name, scope, address }: RegisteredWebhook,
+  bundle: string,
+): ConfigurationDraft["webhooks"][number] {
   return {
     name,
     clientConfig: { ...address, caBundle: Buffer.from(bundle).toString("base64") },

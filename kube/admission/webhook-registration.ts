@@ -18,13 +18,7 @@ import {
   type WebhookCertificates,
   type CertificateLifetimes,
 } from "./webhook-certificates.ts";
-import {
-  addressIn,
-  isApplied,
-  toConfiguration,
-  caBundleIn,
-  type RegisteredWebhook,
-} from "./webhook-configuration.ts";
+import { addressIn, isApplied, toConfiguration, caBundleIn, type RegisteredWebhook } from "./webhook-configuration.ts";
 
 export interface WebhookRegistrationOptions {
   client: KubeClient;

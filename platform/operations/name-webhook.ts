@@ -25,7 +25,9 @@ const CLAIMED_KINDS: readonly { ref: ResourceRef; what: string }[] = [
   { ref: Route, what: "Route" },
 ];
 /** The kinds that it reads. */
-export const NAME_WEBHOOK_KINDS: readonly ResourceRef[] = [...new Set([...TENANCY_KINDS, ...CLAIMED_KINDS.map(({ ref }) => ref)])];
+export const NAME_WEBHOOK_KINDS: readonly ResourceRef[] = [
+  ...new Set([...TENANCY_KINDS, ...CLAIMED_KINDS.map(({ ref }) => ref)]),
+];
 
 export const NAME_WEBHOOK_SCOPE: Omit<WebhookScope, "timeoutSeconds"> = {
   rules: [

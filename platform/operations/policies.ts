@@ -3,6 +3,7 @@ import type { Logger } from "pino";
 import { App } from "../../crds/app/app.ts";
 import { listSubjectKinds } from "../../crds/policy-template/subjects.ts";
 import { Replica } from "../../crds/replica/replica.ts";
+import { Space } from "../../crds/space/space.ts";
 import { CONSTRAINTS_GROUP } from "../../crds/groups.ts";
 import { PolicyTemplate } from "../../crds/policy-template/policy-template.ts";
 import { ConstraintRuns } from "../../controllers/policy-template/run-constraints.ts";
@@ -33,7 +34,7 @@ export const POLICY_PERMISSIONS: readonly Permission[] = [
     verbs: [...LIST_WATCH_VERBS, "create", "patch", "delete"],
   })),
   ...listSubjectKinds().map((resource): Permission => ({ resource, verbs: LIST_WATCH_VERBS })),
-  { resource: App, subresource: "status", verbs: ["patch"] },
+  ...[App, Space].map((resource): Permission => ({ resource, subresource: "status", verbs: ["patch"] })),
   { resource: Event, verbs: ["get", "create", "patch"] },
 ];
 

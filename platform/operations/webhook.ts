@@ -2,16 +2,21 @@
 import { DOMAIN_INDEXES } from "../../controllers/shared/domains.ts";
 import { Domain } from "../../crds/domain/domain.ts";
 import { CONTROLLER_FIELD_MANAGER_PREFIX, SYSTEM_NAMESPACE } from "../../crds/groups.ts";
-import { DEFAULT_CERTIFICATE_LIFETIMES, type CertificateLifetimes } from "../../kube/admission/webhook-certificates.ts";
+import { DEFAULT_CERTIFICATE_LIFETIMES } from "../../kube/admission/webhook-certificates.ts";
 import type { RegisteredWebhook, WebhookScope } from "../../kube/admission/webhook-configuration.ts";
 import { startWebhookRegistration, type WebhookRegistration } from "../../kube/admission/webhook-registration.ts";
-import { startAdmissionServer, type AdmissionHandler, type AdmissionServer } from "../../kube/admission/admission-server.ts";
+import {
+  startAdmissionServer,
+  type AdmissionHandler,
+  type AdmissionServer,
+} from "../../kube/admission/admission-server.ts";
 import { ClusterRole, Secret, ValidatingWebhookConfiguration } from "../../kube/api/builtin.ts";
 import { LIST_WATCH_VERBS } from "../../kube/controller/permissions.ts";
 import type { Permission } from "../../kube/rbac/resource-rules.ts";
 import { JUDGE_PERMISSIONS } from "../policies/judge-permissions.ts";
 import { POLICY_WEBHOOK_SCOPE, startPolicyWebhook } from "../policies/policy-webhook.ts";
 import type { PlatformContext } from "../platform-context.ts";
+import type { WebhookListenOptions } from "../webhook-options.ts";
 import { NAME_WEBHOOK_KINDS, NAME_WEBHOOK_SCOPE, reviewName } from "./name-webhook.ts";
 
 /** Names of the Secret with its certificates, its Service and its configuration. */
@@ -40,19 +45,6 @@ export const WEBHOOK_SYSTEM_PERMISSIONS: readonly Permission[] = [
   { resource: Secret, verbs: [...LIST_WATCH_VERBS, "update"], names: [WEBHOOK_SECRET] },
   { resource: Secret, verbs: ["create"] },
 ];
-
-/**
- * Where it listens. API servers reach it at that very address, or, with `service`, through the Service `cupola-webhook`
- * in `cupola-system`, whose port 443 leads there.
- */
-export interface WebhookListenOptions {
-  host: string;
-  /** 0 for any; not with `service`. */
-  port: number;
-  service?: boolean;
-  /** Shorter lifetimes for tests that cannot wait for months. */
-  lifetimes?: CertificateLifetimes;
-}
 
 /** Default: any port of loopback, for an API server on this machine. */
 const DEFAULT_LISTEN: WebhookListenOptions = { host: "127.0.0.1", port: 0 };

@@ -1,4 +1,4 @@
-// What this process knows about other objects when it judges by operator policy: the kinds that rules read are watched while rules read them.
+// Facts for judging by operator policy, from this process's caches. A kind is watched while rules read it.
 import type { JudgingConstraint } from "../../crds/policy-template/evaluate.ts";
 import type { StartFacts } from "../../crds/policy-template/start.ts";
 import { findSubject } from "../../crds/policy-template/subjects.ts";

@@ -81,7 +81,8 @@ beforeEach(() => {
       close: () => Promise.resolve(),
     }),
     read: {
-      find: (ref: ResourceRef, { name }: { name: string }) => listed(ref).find(({ metadata }) => metadata.name === name),
+      find: (ref: ResourceRef, { name }: { name: string }) =>
+        listed(ref).find(({ metadata }) => metadata.name === name),
       list: listed,
     },
   } as unknown as Informers;
@@ -155,7 +156,12 @@ test("the kinds that rules read are watched while a constraint reads them", () =
 test("no object of Kubernetes can reach it, and none outside of spaces", () => {
   const { rules, namespaceSelector } = POLICY_WEBHOOK_SCOPE;
   expect(rules).toMatchObject([
-    { apiGroups: [GROUP], resources: ["apps", "droplets", "tasks"], scope: "Namespaced", operations: ["CREATE", "UPDATE"] },
+    {
+      apiGroups: [GROUP],
+      resources: ["apps", "droplets", "tasks"],
+      scope: "Namespaced",
+      operations: ["CREATE", "UPDATE"],
+    },
   ]);
   expect(namespaceSelector).toEqual({ matchExpressions: [{ key: "cupola.dev/space", operator: "Exists" }] });
   expect(rules[0]?.resources.some((one) => one.includes("/") || one.includes("*"))).toBe(false);

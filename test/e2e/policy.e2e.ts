@@ -90,7 +90,7 @@ describe.skipIf(reason)("an operator's first policy", () => {
     expect(await passes("create-app", "quiet")).not.toContain(SENTENCE);
   });
 
-  test("is shown to the space's people on their app, by cup and kubectl", async () => {
+  test("is shown to the space's people on their app and their space, by cup and kubectl", async () => {
     const shown = { constraint: "RequiredLabels/owner", action: "dryrun", kind: "App", name: "shop" };
     await eventually(async () =>
       expect(await stage.cupJson("app", "shop")).toMatchObject({ policy_violations: [shown] }),
@@ -99,6 +99,11 @@ describe.skipIf(reason)("an operator's first policy", () => {
       /^dryrun +App\/shop +Required labels: .* \(policy owner\)$/m,
     );
     expect(await kubectl("describe", "app", "shop", "-n", NAMESPACE)).toContain(SENTENCE);
+    // The space breaks the rule as well.
+    expect((await stage.cup("space", "dev")).output).toMatch(
+      /^dryrun +Space\/dev +Required labels: .* \(policy owner\)$/m,
+    );
+    expect(await kubectl("describe", "space", "dev", "-n", "local")).toContain(SENTENCE);
   });
 
   test("warns in cf, and lets the write pass", async () => {

@@ -47,7 +47,11 @@ export function policyWebhookTests(server: { name: string; start(): Promise<Endp
       endpoint = await server.start();
       env = await startTestEnv(endpoint, ["api", "controllers", "policies"]);
       ({ namespace } = await makeSpace(env.admin, "acme", "dev"));
-      await env.admin.apply(PolicyTemplate, { metadata: { name: "onestarted" }, spec: ONE_STARTED } as never, asOperator);
+      await env.admin.apply(
+        PolicyTemplate,
+        { metadata: { name: "onestarted" }, spec: ONE_STARTED } as never,
+        asOperator,
+      );
       await untilReady(env.admin, PolicyTemplate, { name: "onestarted" });
       await applyApp(env.admin, { namespace, name: "first" });
       await env.startWebhooks();
@@ -77,13 +81,16 @@ export function policyWebhookTests(server: { name: string; start(): Promise<Endp
       const onWarning = (text: string): void => void warnings.push(text);
       return env.admin.create(App, { ...draft, metadata }, { dryRun: true, onWarning }).then(
         () => ({ warnings }),
-        (error: KubeError) => ({ refusal: `${error.code} ${error.message}`, warnings }),
+        (error: unknown) => ({ refusal: `${(error as KubeError).code} ${(error as KubeError).message}`, warnings }),
       );
     }
 
     test("kubectl is refused with the policy's sentence, and nothing else is", async () => {
       await eventually(async () => expect(await create()).toEqual(REFUSED));
-      expect(await create()).toEqual({ refusal: expect.stringMatching(/^422 .*"policies\.cupola\.dev"/), warnings: [] });
+      expect(await create()).toEqual({
+        refusal: expect.stringMatching(/^422 .*"policies\.cupola\.dev"/),
+        warnings: [],
+      });
       expect(await create("Stopped")).toEqual({ warnings: [] });
     });
 
@@ -120,7 +127,11 @@ export function policyWebhookTests(server: { name: string; start(): Promise<Endp
       const hole = await openBlackHole(env.ports);
       try {
         const began = performance.now();
-        await env.admin.patch(App, { namespace, name: "second" }, { type: "merge", body: { spec: { state: "Started" } } });
+        await env.admin.patch(
+          App,
+          { namespace, name: "second" },
+          { type: "merge", body: { spec: { state: "Started" } } },
+        );
         const passed = performance.now();
         expect(hole.connections()).toBeGreaterThan(0);
         expect(passed - began).toBeLessThan(BOUNDED_MS);

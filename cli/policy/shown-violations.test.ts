@@ -1,8 +1,8 @@
-// The lines of `cup app` about rules that an app breaks.
+// The lines of `cup app` and `cup space` about rules that these break.
 import { expect, test } from "vitest";
 import type { Context } from "../context.ts";
 import { Failure } from "../failure.ts";
-import { readViolations, toViolationLines, type PolicyViolation } from "./policy-violations.ts";
+import { readViolations, toViolationLines, type PolicyViolation } from "./shown-violations.ts";
 
 const message = "Size limit: at most 64 MB of memory (policy small)";
 const violation: PolicyViolation = {
@@ -13,7 +13,7 @@ const violation: PolicyViolation = {
   message,
 };
 const reading = (answer: () => Promise<unknown>): Promise<PolicyViolation[]> =>
-  readViolations({ api: { request: answer } } as unknown as Context, { guid: "g", name: "shop" } as never);
+  readViolations({ api: { request: answer } } as unknown as Context, "apps", "g");
 const refusal = (code: number) => new Failure("no", { refusal: { method: "GET", path: "/v3/apps/g", code } });
 
 test("a line for each violation, with what the constraint does", () => {

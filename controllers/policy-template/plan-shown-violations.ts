@@ -1,9 +1,10 @@
-// Plans the violations in an App's status, and its condition CompliesWithPolicy. Pure.
+// Plans the violations in the status of an App or a Space, and the condition CompliesWithPolicy. Pure.
 import { isDeepStrictEqual } from "node:util";
-import { MAX_POLICY_VIOLATIONS, type App } from "../../crds/app/app.ts";
 import type { Action } from "../../crds/policy-template/constraint.ts";
 import { constraintId } from "../../crds/policy-template/constraint.ts";
+import { MAX_SHOWN_VIOLATIONS, type ShownViolation } from "../../crds/policy-template/shown-violation.ts";
 import { toSentence, type Violation } from "../../crds/policy-template/verdict.ts";
+import type { ObjectMeta } from "../../kube/api/object.ts";
 import type { ReadyDraft, ReconcileResult } from "../../kube/controller/controller.ts";
 
 export const COMPLIES = "CompliesWithPolicy";
@@ -15,15 +16,23 @@ const MAX_SENTENCES = 5;
 /** The title of a constraint's template. */
 export type TitleOf = (violation: Pick<Violation, "template" | "constraint">) => string;
 
-type Shown = NonNullable<NonNullable<App["status"]>["policyViolations"]>[number];
+/** An App or a Space. */
+interface Holder {
+  metadata: ObjectMeta;
+  status?: { policyViolations?: readonly ShownViolation[] | undefined } | undefined;
+}
 
-/** Those that deny come first. Nothing is written while they are as before, or about an app that never broke a rule. */
-export function planAppViolations(app: App, violations: readonly Violation[], titleOf: TitleOf): ReconcileResult {
+/** Those that deny come first. Nothing is written while they are as before, or about an object that never broke a rule. */
+export function planShownViolations(
+  { metadata, status }: Holder,
+  violations: readonly Violation[],
+  titleOf: TitleOf,
+): ReconcileResult {
   const shown = violations
     .toSorted((a, b) => RANK[a.action] - RANK[b.action])
-    .slice(0, MAX_POLICY_VIOLATIONS)
-    .map((violation) => toShown(app, violation, titleOf));
-  const before = app.status?.policyViolations ?? [];
+    .slice(0, MAX_SHOWN_VIOLATIONS)
+    .map((violation) => toShown(metadata, violation, titleOf));
+  const before = status?.policyViolations ?? [];
   if (isDeepStrictEqual(before, shown)) return { keepStatus: true };
   return {
     status: { policyViolations: shown.length > 0 ? shown : undefined },
@@ -35,14 +44,14 @@ export function planAppViolations(app: App, violations: readonly Violation[], ti
 
 const RANK: Record<Action, number> = { deny: 0, warn: 1, dryrun: 2 };
 
-function toShown(app: App, violation: Violation, titleOf: TitleOf): Shown {
+function toShown(metadata: ObjectMeta, violation: Violation, titleOf: TitleOf): ShownViolation {
   const { template, constraint, action, object } = violation;
   return {
     constraint: constraintId({ kind: template, metadata: { name: constraint } }),
     action,
     kind: object.kind,
     name: object.name,
-    ...(object.namespace !== app.metadata.namespace && { namespace: object.namespace }),
+    ...(object.namespace !== metadata.namespace && { namespace: object.namespace }),
     message: toSentence(titleOf(violation), violation).slice(0, MAX_SENTENCE),
   };
 }
@@ -50,7 +59,7 @@ function toShown(app: App, violation: Violation, titleOf: TitleOf): Shown {
 const REASONS: Record<Action, string> = { deny: "PolicyDenies", warn: "PolicyWarns", dryrun: "PolicyCounts" };
 const EFFECTS: Record<Action, string> = { deny: "", warn: " [only warns]", dryrun: " [only counted]" };
 
-function toCondition(shown: readonly Shown[], total: number): ReadyDraft {
+function toCondition(shown: readonly ShownViolation[], total: number): ReadyDraft {
   const worst = shown[0]?.action ?? "dryrun";
   const sentences = [
     ...new Set(shown.map(({ kind, name, message, action }) => `${kind} ${name}: ${message}${EFFECTS[action]}`)),

@@ -1,10 +1,10 @@
-// An App's violations: those that deny first, in the words of a refusal, and nothing without a difference.
+// Violations on an App or a Space: those that deny first, in the words of a refusal, and nothing without a difference.
 import { expect, test } from "vitest";
 import type { App } from "../../crds/app/app.ts";
 import { anApp } from "../../crds/testing/objects.ts";
 import type { Action } from "../../crds/policy-template/constraint.ts";
 import type { Violation } from "../../crds/policy-template/verdict.ts";
-import { planAppViolations } from "./plan-app-violations.ts";
+import { planShownViolations } from "./plan-shown-violations.ts";
 
 const violation = (constraint: string, action: Action, kind = "App", name = "shop"): Violation => ({
   template: "Demo",
@@ -17,7 +17,7 @@ const violation = (constraint: string, action: Action, kind = "App", name = "sho
 });
 const appWith = (policyViolations?: object[]): App =>
   ({ ...anApp(), ...(policyViolations && { status: { policyViolations } }) }) as App;
-const plan = (app: App, ...violations: Violation[]) => planAppViolations(app, violations, () => "Demo");
+const plan = (app: App, ...violations: Violation[]) => planShownViolations(app, violations, () => "Demo");
 const shown = (constraint: string, action: Action, kind = "App", name = "shop") => ({
   constraint: `Demo/${constraint}`,
   action,

@@ -1,5 +1,4 @@
-// The rules of operator policy that an app breaks, with what belongs to it. Pure but for readViolations.
-import type { Resource } from "../api/client.ts";
+// The rules of operator policy that a space breaks, or an app with what belongs to it. Pure but for readViolations.
 import type { Context } from "../context.ts";
 import { Failure } from "../failure.ts";
 import { table } from "../output.ts";
@@ -17,8 +16,12 @@ export interface PolicyViolation {
 const UNKNOWN_PATH = 10000;
 
 /** None from a platform that does not tell them. */
-export async function readViolations({ api }: Context, { guid }: Resource): Promise<PolicyViolation[]> {
-  const path = `/v3/apps/${guid}/policy_violations`;
+export async function readViolations(
+  { api }: Pick<Context, "api">,
+  of: "apps" | "spaces",
+  guid: string,
+): Promise<PolicyViolation[]> {
+  const path = `/v3/${of}/${guid}/policy_violations`;
   const { resources } = await api.request<{ resources: PolicyViolation[] }>("GET", path).catch((error: unknown) => {
     if (error instanceof Failure && error.refusal?.code === UNKNOWN_PATH) return { resources: [] };
     throw error;
