@@ -4,24 +4,24 @@ import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import { caBundleIn } from "../../kube/admission/webhook-configuration.ts";
 import { Secret, ValidatingWebhookConfiguration } from "../../kube/api/builtin.ts";
 import { isInvalid } from "../../kube/client/errors.ts";
-import { WEBHOOK_NAMES, WEBHOOK_SECRET } from "../../platform/operations/name-webhook.ts";
+import { NAME_WEBHOOK, WEBHOOK_CONFIGURATION, WEBHOOK_SECRET } from "../../platform/webhook-options.ts";
 import { CouldNotLook } from "./finding.ts";
 import type { Facts } from "./facts.ts";
 import type { FactReader } from "./fact-reader.ts";
 
 const ANSWER_MS = 3_000;
 /** Beginning of the webhook's refusal, as kube-apiserver passes it on. */
-const REFUSAL = `admission webhook "${WEBHOOK_NAMES.webhook}" denied the request`;
+const REFUSAL = `admission webhook "${NAME_WEBHOOK}" denied the request`;
 
 export async function readWebhook(reader: FactReader): Promise<Facts["webhook"]> {
   const { kube, call } = reader;
-  const configuration = await kube.find(ValidatingWebhookConfiguration, { name: WEBHOOK_NAMES.configuration }, call);
+  const configuration = await kube.find(ValidatingWebhookConfiguration, { name: WEBHOOK_CONFIGURATION }, call);
   if (!configuration) return undefined;
   const secret = await kube.find(Secret, { namespace: SYSTEM_NAMESPACE, name: WEBHOOK_SECRET }, call);
   const authority = Buffer.from(secret?.data?.["ca.crt"] ?? "", "base64")
     .toString("utf8")
     .trim();
-  const isTrusted = authority !== "" && caBundleIn(configuration, WEBHOOK_NAMES.webhook).includes(authority);
+  const isTrusted = authority !== "" && caBundleIn(configuration, NAME_WEBHOOK).includes(authority);
   return { isTrusted, isAnswering: !isTrusted || (await isAnswering(reader)) };
 }
 

@@ -16,13 +16,10 @@ import type { Permission } from "../../kube/rbac/resource-rules.ts";
 import { JUDGE_PERMISSIONS } from "../policies/judge-permissions.ts";
 import { POLICY_WEBHOOK_SCOPE, startPolicyWebhook } from "../policies/policy-webhook.ts";
 import type { PlatformContext } from "../platform-context.ts";
-import type { WebhookListenOptions } from "../webhook-options.ts";
+import { NAME_WEBHOOK, WEBHOOK_CONFIGURATION, WEBHOOK_SECRET, type WebhookListenOptions } from "../webhook-options.ts";
 import { NAME_WEBHOOK_KINDS, NAME_WEBHOOK_SCOPE, reviewName } from "./name-webhook.ts";
 
-/** Names of the Secret with its certificates, its Service and its configuration. */
-export const WEBHOOK_SECRET = "cupola-webhook";
 const WEBHOOK_SERVICE = { namespace: SYSTEM_NAMESPACE, name: "cupola-webhook" };
-export const WEBHOOK_CONFIGURATION = "cupola";
 /** Its own, which an uninstallation removes. */
 const WEBHOOK_ROLE = "cupola-webhook";
 const TIMEOUT_SECONDS = 2;
@@ -91,7 +88,7 @@ function serveNames({ informers, disposables }: PlatformContext): ServedWebhook 
     for (const handle of handles) handle.release();
   });
   return {
-    name: "names.cupola.dev",
+    name: NAME_WEBHOOK,
     path: "/names",
     scope: NAME_WEBHOOK_SCOPE,
     handler: (request) => reviewName(request, informers.read),

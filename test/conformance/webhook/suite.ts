@@ -12,7 +12,7 @@ import { ClusterRole, ConfigMap, Namespace, Role, ValidatingWebhookConfiguration
 import type { Draft } from "../../../kube/client/client.ts";
 import type { KubeError } from "../../../kube/client/errors.ts";
 import type { ResourceRef } from "../../../kube/api/resource-ref.ts";
-import { WEBHOOK_CONFIGURATION } from "../../../platform/operations/webhook.ts";
+import { WEBHOOK_CONFIGURATION } from "../../../platform/webhook-options.ts";
 import {
   certificateAt,
   findConfiguration,
