@@ -19,7 +19,7 @@ const GROUPS: readonly (readonly [title: string, commands: string])[] = [
   ["Platform", "login, target, domains, buildpacks, stacks, curl"],
   ["Policy", "policy list, policy show, policy explain, policy test"],
   ["Operators", "policy delete, clusters add, clusters start, clusters stop"],
-  ["", "clusters cordon, clusters uncordon, segments place"],
+  ["", "clusters cordon, clusters uncordon, segments place, support-bundle"],
   ["This machine", "local start, local stop, local status, doctor, completion, help"],
 ];
 const TITLE_WIDTH = 14;

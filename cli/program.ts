@@ -3,7 +3,7 @@ import { Command } from "commander";
 import { cupolaVersion } from "../platform/version.ts";
 import { addAppVerbs, addApps, addEnvironment, addEvents } from "./commands/apps.ts";
 import { addClusters, addSegments } from "./commands/clusters.ts";
-import { addDoctor, addLocal } from "./commands/local.ts";
+import { addDoctor, addLocal, addSupportBundle } from "./commands/local.ts";
 import { addOrgs, addPlatform, addSpaces } from "./commands/orgs.ts";
 import { addPolicy } from "./commands/policy.ts";
 import { addPush } from "./commands/push.ts";
@@ -25,6 +25,7 @@ export function buildProgram(): Command {
     .exitOverride((error) => process.exit(error.exitCode === 0 ? 0 : EXIT_CODES.usage));
   addLocal(program);
   addDoctor(program);
+  addSupportBundle(program);
   addTarget(program);
   addPush(program);
   addApps(program);

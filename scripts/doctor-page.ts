@@ -20,6 +20,7 @@ see everything, and writes nothing; one dry run asks the webhook. Each finding h
 - A large platform: all lists are read in pages, each once; beyond 100,000 objects of a kind the check says that it could not look.
 
 Use the \`cup\` of the platform's own version: checks 201 and 204 compare with what that version installs. The \`cup\` of the next version answers 505 before an upgrade.
+\`cup support-bundle\` puts the doctor's answer, and what a helper needs to see, into one file: [support-bundle.md](support-bundle.md).
 `;
 
 export function doctorDocument(): string {

@@ -1,12 +1,13 @@
-// The commands of `cup local`, and `cup doctor`.
+// The commands of `cup local`, `cup doctor` and `cup support-bundle`.
 import { DEFAULT_PORTS } from "../../local/ports.ts";
 import { type Command, Option } from "commander";
 import { withoutContext } from "../action.ts";
 import { example } from "../help.ts";
+import type { BundleOptions } from "../support-bundle/bundle.ts";
 import type { ClusterDoctorOptions } from "../doctor/doctor-cluster.ts";
 import type { DoctorOptions } from "../local/doctor.ts";
 import type { StartOptions } from "../local/start.ts";
-import { toCount, toPort } from "./numbers.ts";
+import { toCount, toDuration, toPort } from "./numbers.ts";
 
 const home = (): Option => new Option("--home <dir>", "where all state is (default: CUPOLA_HOME, else ~/.cupola)");
 
@@ -75,6 +76,26 @@ export function addDoctor(program: Command): void {
         options.cluster
           ? (await import("../doctor/doctor-cluster.ts")).doctorCluster(progress, options)
           : (await import("../local/doctor.ts")).doctor(options),
+      ),
+    );
+}
+
+/** `cup support-bundle`. */
+export function addSupportBundle(program: Command): void {
+  program
+    .command("support-bundle")
+    .description("write what a helper needs to see of a platform on a cluster into one file, without secrets")
+    .addHelpText("after", example("cup support-bundle", "cup support-bundle --app shop --since 2h --anonymous"))
+    .option("-o, --output <file>", "file to write (default: cupola-support-TIME.tar.gz here)")
+    .option("--app <name>", "only objects of apps with this name, besides the platform's own")
+    .option("--since <duration>", "logs and events of this time, such as 30m, 2h or 1d (default: 1d)", toDuration)
+    .option("--anonymous", "put numbers in place of the names of orgs, spaces, apps, hosts and people")
+    .option("--dry-run", "list the files, and write none")
+    .option("--kubeconfig <file>", "the kubeconfig (default: as kubectl finds it)")
+    .option("--context <name>", "the context of the kubeconfig (default: the current one)")
+    .action(
+      withoutContext(async (progress, options: BundleOptions) =>
+        (await import("../support-bundle/bundle.ts")).supportBundle(progress, options),
       ),
     );
 }

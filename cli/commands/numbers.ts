@@ -23,3 +23,13 @@ export function toPercentages(text: string): number[] {
     throw new InvalidArgumentError("percentages from 1 to 100 with commas between, such as 10,50.");
   return percentages;
 }
+
+const SECONDS_BY_UNIT: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
+
+/** Seconds of a duration such as 30m. @throws InvalidArgumentError */
+export function toDuration(text: string): number {
+  const [, number, unit = ""] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
+  const seconds = Number(number) * (SECONDS_BY_UNIT[unit] ?? NaN);
+  if (!(seconds > 0)) throw new InvalidArgumentError("a duration such as 30m, 2h or 1d.");
+  return seconds;
+}

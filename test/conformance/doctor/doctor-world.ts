@@ -3,6 +3,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { createServer as createHttpsServer, type Server as HttpsServer } from "node:https";
 import { createServer, type Server } from "node:tls";
 import type { AddressInfo } from "node:net";
 import { pino } from "pino";
@@ -33,6 +34,8 @@ import { eventually } from "../../eventually.ts";
 const CHART = join(import.meta.dirname, "..", "..", "..", "deploy", "helm", "cupola");
 const SYSTEM = { namespace: SYSTEM_NAMESPACE };
 const MINUTE = 60_000;
+const NODE = "here";
+const Node: ResourceRef = { group: "", version: "v1", kind: "Node", plural: "nodes", namespaced: false };
 export const READER_TOKEN = "reader-token";
 
 export interface Outcome {
@@ -71,7 +74,10 @@ export class DoctorWorld {
   platform!: KubeClient;
   reader!: KubeClient;
   authority!: KeyPair;
+  /** Answers the log of a container, as a kubelet does. */
+  containerLog: (path: string) => string = () => "";
   #server!: Server;
+  #kubelet!: HttpsServer;
   #webhook: RunningPlatform | undefined;
 
   async start(): Promise<void> {
@@ -87,6 +93,7 @@ export class DoctorWorld {
     this.reader = this.#client(READER_TOKEN);
     this.authority = await makeAuthority("doctor-test");
     await this.#serveApi();
+    await this.#startKubelet();
     await this.#install();
     await this.#writeStatuses();
     await this.#claimDomains();
@@ -96,6 +103,8 @@ export class DoctorWorld {
   async stop(): Promise<void> {
     await this.stopWebhook();
     this.#server?.close();
+    this.#kubelet?.closeAllConnections();
+    this.#kubelet?.close();
     await Promise.all([this.admin, this.platform, this.reader].map((client) => client?.close()));
     await this.plane?.stop();
     rmSync(this.folder, { recursive: true, force: true });
@@ -115,6 +124,20 @@ export class DoctorWorld {
     this.#server = createServer({}, (socket) => socket.on("error", () => undefined).end());
     await this.serveCertificate();
     await new Promise<void>((resolve) => this.#server.listen(0, "localhost", resolve));
+  }
+
+  /** A Node whose kubelet has logs and nothing else. */
+  async #startKubelet(): Promise<void> {
+    const pair = await issueCertificate(this.authority, { commonName: "kubelet", ipAddresses: ["127.0.0.1"] });
+    this.#kubelet = createHttpsServer(pair, (request, response) => response.end(this.containerLog(request.url ?? "")));
+    await new Promise<void>((resolve) => this.#kubelet.listen(0, "127.0.0.1", resolve));
+    const { port: Port } = this.#kubelet.address() as AddressInfo;
+    await this.admin.create(Node, { metadata: { name: NODE } });
+    await this.setStatus(
+      Node,
+      { name: NODE },
+      { addresses: [{ type: "InternalIP", address: "127.0.0.1" }], daemonEndpoints: { kubeletEndpoint: { Port } } },
+    );
   }
 
   get publicUrl(): string {
@@ -228,7 +251,7 @@ export class DoctorWorld {
       spec: { containers: { image: string }[] };
     };
     for (const container of spec.containers) container.image = image ?? container.image;
-    await this.admin.create(Pod, { metadata: { ...metadata, ...SYSTEM, name }, spec });
+    await this.admin.create(Pod, { metadata: { ...metadata, ...SYSTEM, name }, spec: { ...spec, nodeName: NODE } });
     await this.setStatus(Pod, { ...SYSTEM, name }, { phase: "Running" });
   }
 
