@@ -10,6 +10,7 @@ import { createInformers, type Informers } from "../kube/cache/informers.ts";
 import { createEventRecorder } from "../kube/controller/event-recorder.ts";
 import { watchMissingPermissions } from "../kube/rbac/missing-permissions.ts";
 import { watchLostPermissions } from "../kube/rbac/lost-permissions.ts";
+import type { ResourceRule } from "../kube/rbac/resource-rules.ts";
 import { API_FIELD_MANAGER, SYSTEM_NAMESPACE } from "../crds/groups.ts";
 import { recordLastWrite } from "../api/cache/object-times.ts";
 import { presentHealth, startPlatformServer } from "./http/platform-server.ts";
@@ -126,10 +127,11 @@ function connect(
 ): { client: KubeClient; informers: Informers } {
   const stopped = new AbortController();
   disposables.defer(() => stopped.abort());
-  const declared = operations.flatMap((operation) => {
-    const { cluster, system } = toOperationPermissions(operation);
-    return [...cluster, ...system];
-  });
+  const declared = (): ResourceRule[] =>
+    operations.flatMap((operation) => {
+      const { cluster, system } = toOperationPermissions(operation);
+      return [...cluster, ...system];
+    });
   const watching = { client: () => client, log, signal: stopped.signal };
   const missingPermissions = watchMissingPermissions(watching);
   const lostPermissions = watchLostPermissions({ ...watching, declared, namespace: SYSTEM_NAMESPACE });

@@ -151,8 +151,18 @@ export function constraintKindOf(template: { spec: Pick<PolicyTemplate["spec"], 
   return defineConstraintKind(template.spec.kind, template.spec.title);
 }
 
-/** The CRD of a template's constraints. */
+const crds = new WeakMap<PolicyTemplate["spec"], KubeObject>();
+
+/** The CRD of a template's constraints. Remembered for as long as the template's spec: a reconcile asks three times. */
 export function constraintCRD(template: { spec: PolicyTemplate["spec"] }): KubeObject {
+  const known = crds.get(template.spec);
+  if (known) return known;
+  const crd = makeConstraintCRD(template);
+  crds.set(template.spec, crd);
+  return crd;
+}
+
+function makeConstraintCRD(template: { spec: PolicyTemplate["spec"] }): KubeObject {
   const crd = toCustomResourceDefinition(constraintKindOf(template));
   const version = (crd["spec"] as { versions: SchemaNode[] }).versions[0];
   setParameters(version, template.spec.parameters?.schema as SchemaNode | undefined);

@@ -49,7 +49,7 @@ function watched(incomplete: boolean) {
   vi.useFakeTimers();
   const list = watchLostPermissions({
     client: () => ({ review }) as unknown as KubeClient,
-    declared: DECLARED,
+    declared: () => DECLARED,
     namespace: "system",
     log: pino({ level: "silent" }),
     signal: stop.signal,

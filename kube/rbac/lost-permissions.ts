@@ -15,7 +15,8 @@ const CONFIRMED_PER_ROUND = 2;
 
 export interface LostPermissionsOptions {
   client: () => KubeClient;
-  declared: readonly ResourceRule[];
+  /** Called at the first review, long after the start. */
+  declared: () => readonly ResourceRule[];
   /** Its rules are reviewed: those of the whole cluster, and those of this namespace. */
   namespace: string;
   log: Logger;
@@ -26,10 +27,11 @@ export interface LostPermissionsOptions {
 /** Returns a function that lists what is lost, as `create leases.coordination.k8s.io`, sorted. */
 export function watchLostPermissions(options: LostPermissionsOptions): () => readonly string[] {
   const { declared, namespace, log, signal, intervalMs = INTERVAL_MS } = options;
-  const permissions = toPermissions(declared, namespace);
+  let permissions: readonly ResourceAttributes[] | undefined;
   let lost: readonly ResourceAttributes[] = [];
   let timer: NodeJS.Timeout | undefined;
   const run = async (): Promise<void> => {
+    permissions ??= toPermissions(declared(), namespace);
     lost = await review(options, permissions, lost).catch((err: unknown) => {
       log.debug({ err }, "the rules of this process could not be reviewed");
       return lost;
