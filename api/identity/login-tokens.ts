@@ -46,12 +46,16 @@ export function isLoginToken(token: string): boolean {
   return findKeyId(token)?.startsWith(LOGIN_KEY_ID) === true;
 }
 
+/** A JWS has three parts. Every request comes by here, and an exception for each opaque token would cost it a tenth of its time. */
+const JWS = /^[^.]+\.[^.]+\.[^.]+$/;
+
 function findKeyId(token: string): string | undefined {
+  if (!JWS.test(token)) return undefined;
   try {
     const { kid } = decodeProtectedHeader(token);
     return typeof kid === "string" ? kid : undefined;
   } catch {
-    return undefined; // an opaque token of Kubernetes
+    return undefined; // an opaque token that happens to have two dots
   }
 }
 
