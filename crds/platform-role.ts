@@ -64,6 +64,13 @@ const PLATFORM_RULES: readonly object[] = [
     resources: ["validatingadmissionpolicies", "validatingadmissionpolicybindings"],
     verbs: ["get", "list", "watch", "create", "update", "patch", "delete"],
   },
+  // The webhook's own.
+  {
+    apiGroups: ["admissionregistration.k8s.io"],
+    resources: ["validatingwebhookconfigurations"],
+    resourceNames: ["cupola"],
+    verbs: ["get", "list", "watch", "create", "patch"],
+  },
   { apiGroups: ["metrics.k8s.io"], resources: ["pods"], verbs: ["list"] },
   { apiGroups: ["authentication.k8s.io"], resources: ["tokenreviews"], verbs: ["create"] },
   { apiGroups: ["authorization.k8s.io"], resources: ["subjectaccessreviews"], verbs: ["create"] },

@@ -40,6 +40,8 @@ describe.skipIf(reason)("an operator's first policy", () => {
     await passes("auth", "admin");
     await passes("target", "-o", "local", "-s", "dev");
     await passes("push", "shop");
+    await cup("login", "--api", stage.url, "--user", "admin");
+    await cup("target", "--org", "local", "--space", "dev");
   });
   afterAll(() => stage?.stop());
 
@@ -47,6 +49,11 @@ describe.skipIf(reason)("an operator's first policy", () => {
     const { code, output } = await cf(...args);
     expect(code, `cf ${args.join(" ")}\n${output}`).toBe(0);
     return output;
+  }
+
+  async function cup(...args: string[]): Promise<void> {
+    const { code, output } = await stage.cup(...args);
+    expect(code, `cup ${args.join(" ")}\n${output}`).toBe(0);
   }
 
   async function isRefused(...args: string[]): Promise<void> {
