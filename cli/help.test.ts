@@ -7,12 +7,18 @@ import { buildProgram } from "./program.ts";
 
 const program = buildProgram();
 
+/** Lists, which have commands of their own below them. */
+const LISTS = ["services"];
+
 /** The commands that do something, with their path below `cup`. */
 function leaves(command: Command, path: string[] = []): { name: string; command: Command }[] {
   const shown = command.createHelp().visibleCommands(command);
   return shown.flatMap((child) =>
     child.commands.length > 0
-      ? leaves(child, [...path, child.name()])
+      ? [
+          ...(LISTS.includes(child.name()) ? [{ name: child.name(), command: child }] : []),
+          ...leaves(child, [...path, child.name()]),
+        ]
       : [{ name: [...path, child.name()].join(" "), command: child }],
   );
 }

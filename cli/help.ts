@@ -6,7 +6,7 @@ import { printError, printJson } from "./output.ts";
 
 /** All commands, as a person looks for them. A test holds that none is missing and that it fits a screen. */
 const GROUPS: readonly (readonly [title: string, commands: string])[] = [
-  ["Start", "local start, push, dev, logs, events, open, workload"],
+  ["Start", "local start, local status, push, dev, logs, events, open, workload"],
   ["Apps", "apps, app, start, stop, restart, restage, scale, delete, render"],
   ["Rollouts", "rollout start, rollout status, rollout continue"],
   ["", "rollout cancel, rollout undo, revisions, adjust"],
@@ -16,11 +16,11 @@ const GROUPS: readonly (readonly [title: string, commands: string])[] = [
   ["", "create-user-provided-service, bind, unbind"],
   ["Orgs", "orgs, org, create-org, delete-org"],
   ["Spaces", "spaces, space, create-space, delete-space"],
-  ["Platform", "login, target, domains, buildpacks, stacks, curl"],
+  ["Platform", "login, target, domains, buildpacks, stacks, curl, completion, help"],
   ["Policy", "policy list, policy show, policy explain, policy test"],
   ["Operators", "policy delete, clusters add, clusters start, clusters stop"],
   ["", "clusters cordon, clusters uncordon, segments place, support-bundle"],
-  ["This machine", "local start, local stop, local status, doctor, completion, help"],
+  ["This machine", "local start, local stop, doctor, services enable, services disable"],
 ];
 const TITLE_WIDTH = 14;
 

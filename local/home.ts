@@ -101,7 +101,7 @@ export function writeState(home: Home, value: LocalState): void {
 }
 
 /** Undefined when there is no such file, null when it is no JSON. */
-function readJson(path: string): unknown {
+export function readJson(path: string): unknown {
   try {
     return JSON.parse(readFileSync(path, "utf8"));
   } catch (error) {
@@ -112,7 +112,7 @@ function readJson(path: string): unknown {
 }
 
 /** Atomic, so that a kill leaves the old file or the new one. */
-function writeJson(path: string, value: unknown): void {
+export function writeJson(path: string, value: unknown): void {
   const temporary = `${path}.${process.pid}`;
   writeFileSync(temporary, `${JSON.stringify(value, null, 2)}\n`, { mode: 0o600 });
   renameSync(temporary, path);

@@ -29,6 +29,7 @@ import { createDoOnce, type DoOnce } from "./do-once.ts";
 import { cupolaVersion } from "../platform/version.ts";
 import { refuseNewerHome } from "./version.ts";
 import { startHereClusters } from "./here-clusters.ts";
+import { startHereServices } from "./here-services.ts";
 import { clearRunning, makeHome, readState, writeRunning, writeState, type Home } from "./home.ts";
 import { bundledBuildpacks } from "../backends/builders/host/bundled-buildpacks.ts";
 import {
@@ -92,6 +93,9 @@ async function start(options: LocalOptions, disposables: AsyncDisposableStack): 
   disposables.defer(() => admin.close());
   const doOnce = createDoOnce(admin);
   await install(doOnce, admin, progress);
+  const services = await startHereServices({ home, admin, log: options.log });
+  // After the apps that use them.
+  disposables.defer(() => services.stop());
   progress("Starting the platform");
   const platform = await startPlatform(platformOptions(options, { ...access, token: tokens.platform }));
   disposables.defer(() => platform.stop({ instances: "end" }));

@@ -14,11 +14,29 @@ const PARAMETERS = [
 
 /** Instances. */
 export function addServices(program: Command): void {
-  program
+  const services = program
     .command("services")
     .description("list service instances of the space, and the apps that are bound to them")
-    .addHelpText("after", example("cup services", "cup services --json"))
+    .addHelpText("after", example("cup services", "cup services --json", "cup services enable postgres"))
     .action(withContext(async (context) => (await import("../service/list.ts")).listServices(context)));
+  services
+    .command("enable <databases...>")
+    .description("offer databases of this machine, postgres or redis, on the laptop's platform")
+    .addHelpText("after", example("cup services enable postgres redis", "cup create-service postgres shop-db"))
+    .action(
+      withContext(async (context, names: string[]) =>
+        (await import("../service/enable.ts")).enableServices(context, names),
+      ),
+    );
+  services
+    .command("disable <databases...>")
+    .description("take databases of this machine out of the marketplace, once they have no instances")
+    .addHelpText("after", example("cup services disable redis"))
+    .action(
+      withContext(async (context, names: string[]) =>
+        (await import("../service/enable.ts")).disableServices(context, names),
+      ),
+    );
   program
     .command("service <service>")
     .description("show a service instance, its last operation and its bindings")

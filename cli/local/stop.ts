@@ -25,10 +25,11 @@ export async function localStop(progress: Progress, options: { home?: string }):
   return { json: { running: false, stopped: running.pid }, text: ["Stopped."] };
 }
 
-/** The apps of a killed platform run on for its next start. A stop ends them. */
+/** The apps and databases of a killed platform run on for its next start. A stop ends them. */
 async function endLeftovers(home: Home): Promise<Result> {
   const { terminateLeftoverInstances } = await import("../../backends/runners/process/leftover-instances.ts");
   const ended = await terminateLeftoverInstances(join(home.data, "instances"));
+  await (await import("../../local/database-broker.ts")).stopLeftoverDatabases(home);
   const text =
     ended === 0
       ? "Cupola does not run."

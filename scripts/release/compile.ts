@@ -18,13 +18,13 @@ const SOURCE_FOLDERS = [
   "local",
   "cli",
 ];
-/** The app of the first start. */
-const EXAMPLE = "examples/hello";
+/** The app of the first start, and the broker of `cup services enable`. */
+const EXAMPLES = ["examples/hello", "examples/database-broker"];
 
 /** Makes `output` anew. Types are not checked: `npm test` does. */
 export function compileRelease(checkout: string, output: string): void {
   rmSync(output, { recursive: true, force: true });
-  for (const folder of [...SOURCE_FOLDERS, EXAMPLE]) {
+  for (const folder of [...SOURCE_FOLDERS, ...EXAMPLES]) {
     const entries = listFolder(join(checkout, folder), folder, { exclude: isOnlyForTests });
     for (const entry of entries) {
       if (entry.type === "file" && "source" in entry) writeShipped(entry.source, join(output, entry.path), entry.mode);
