@@ -39,6 +39,7 @@ import { Staging } from "./staging/staging.ts";
 import { Task } from "./task/task.ts";
 import { User } from "./user/user.ts";
 import { TaskRun } from "./task-run/task-run.ts";
+import { ServiceUsageLog } from "./service-usage-log/service-usage-log.ts";
 import { UsageLog } from "./usage-log/usage-log.ts";
 
 const KINDS: readonly ResourceDefinition[] = [
@@ -70,6 +71,7 @@ const KINDS: readonly ResourceDefinition[] = [
   FeatureFlag,
   AuditLog,
   UsageLog,
+  ServiceUsageLog,
   Claim,
   Replica,
   LRP,

@@ -1,17 +1,21 @@
-// Endpoints of usage events: `/v3/app_usage_events`, and `/v3/service_usage_events`, of which there are none yet.
+// Endpoints of usage events: `/v3/app_usage_events` and `/v3/service_usage_events`.
 import type { z } from "zod";
+import { ServiceUsageLog, type ServiceUsageEvent } from "../../crds/service-usage-log/service-usage-log.ts";
 import { UsageLog, type AppUsageEvent } from "../../crds/usage-log/usage-log.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import { endpoint, ok, type Endpoint } from "../routing/endpoint.ts";
-import { notFound } from "../http/errors.ts";
 import { presentPage } from "../lists/page.ts";
 import { csv, csvOf, listQuery, orderBy } from "../http/query.ts";
 import type { Session } from "../access/session.ts";
-import { listUsageEvents } from "./list-events.ts";
-import { presentAppUsageEvent } from "./present.ts";
-import { purgeAndReseed } from "./purge.ts";
+import { isOneOf } from "../lists/list-objects.ts";
+import { getUsageEvent, listUsageEvents, type UsageEvents } from "./list-events.ts";
+import { INSTANCE_TYPES, presentAppUsageEvent, presentServiceUsageEvent } from "./present.ts";
+import { purgeAndReseed, purgeAndReseedServices } from "./purge.ts";
 
+const appUsage: UsageEvents<AppUsageEvent> = { ref: UsageLog, noun: "app usage event" };
+const serviceUsage: UsageEvents<ServiceUsageEvent> = { ref: ServiceUsageLog, noun: "service usage event" };
 const purgeRight = { verb: "delete", on: UsageLog } as const;
+const servicePurgeRight = { verb: "delete", on: ServiceUsageLog } as const;
 
 /** Members that the type of a list's query does not name. */
 const UPDATED_FILTERS = {
@@ -39,13 +43,13 @@ function usageQuery<Filters extends z.ZodRawShape>(filters: Filters) {
 
 const appUsageQuery = usageQuery({});
 const serviceUsageQuery = usageQuery({
-  service_instance_types: csvOf("managed_service_instance", "user_provided_service_instance").optional(),
+  service_instance_types: csvOf(INSTANCE_TYPES.managed, INSTANCE_TYPES["user-provided"]).optional(),
   service_offering_guids: csv.optional(),
 });
 
 /** Only who may delete the whole log may begin it anew. @throws CFError 403 */
-function requirePurge(session: Session): void {
-  session.authorize({ ...purgeRight, namespace: SYSTEM_NAMESPACE });
+function requirePurge(session: Session, right: typeof purgeRight | typeof servicePurgeRight): void {
+  session.authorize({ ...right, namespace: SYSTEM_NAMESPACE });
 }
 
 const appUsageEndpoints: readonly Endpoint[] = [
@@ -59,7 +63,7 @@ const appUsageEndpoints: readonly Endpoint[] = [
     summary: "List app usage events",
     handler: ({ session, query, base, url }) =>
       ok(
-        presentPage(listUsageEvents(session, query, url), { base, url, query }, (event: AppUsageEvent) =>
+        presentPage(listUsageEvents(session, appUsage, query, url), { base, url, query }, (event: AppUsageEvent) =>
           presentAppUsageEvent(event, base),
         ),
       ),
@@ -70,14 +74,8 @@ const appUsageEndpoints: readonly Endpoint[] = [
     permission: "authenticated",
     lists: [UsageLog],
     summary: "Get an app usage event",
-    handler: ({ session, params, base }) => {
-      const event = session
-        .list(UsageLog)
-        .flatMap(({ spec }) => spec.events)
-        .find(({ guid }) => guid === params.guid);
-      if (!event) throw notFound("App usage event");
-      return ok(presentAppUsageEvent(event, base));
-    },
+    handler: ({ session, params, base }) =>
+      ok(presentAppUsageEvent(getUsageEvent(session, appUsage, params.guid), base)),
   }),
   endpoint({
     method: "POST",
@@ -86,7 +84,7 @@ const appUsageEndpoints: readonly Endpoint[] = [
     asks: [{ verb: "create", on: UsageLog }],
     summary: "Delete all app usage events, and begin anew with what runs now",
     handler: async ({ session }) => {
-      requirePurge(session);
+      requirePurge(session, purgeRight);
       await purgeAndReseed(session);
       return ok({});
     },
@@ -98,30 +96,40 @@ const serviceUsageEndpoints: readonly Endpoint[] = [
     method: "GET",
     path: "/v3/service_usage_events",
     permission: "authenticated",
+    lists: [ServiceUsageLog],
     query: serviceUsageQuery,
     badQueryError: "UnprocessableEntity",
-    isAlwaysEmpty: true,
-    summary: "List service usage events: always empty for now",
-    handler: ({ query, base, url }) => ok(presentPage([], { base, url, query }, () => ({}))),
+    summary: "List service usage events",
+    handler: ({ session, query, base, url }) => {
+      const { service_instance_types: types, service_offering_guids: offerings } = query;
+      const events = listUsageEvents(session, serviceUsage, query, url);
+      const found =
+        types || offerings
+          ? events.filter(
+              ({ type, offering }) => isOneOf(types, INSTANCE_TYPES[type]) && isOneOf(offerings, offering?.guid ?? ""),
+            )
+          : events;
+      return ok(presentPage(found, { base, url, query }, (event) => presentServiceUsageEvent(event, base)));
+    },
   }),
   endpoint({
     method: "GET",
     path: "/v3/service_usage_events/:guid",
     permission: "authenticated",
-    isAlwaysEmpty: true,
-    summary: "Get a service usage event: there are none for now",
-    handler: () => {
-      throw notFound("Service usage event");
-    },
+    lists: [ServiceUsageLog],
+    summary: "Get a service usage event",
+    handler: ({ session, params, base }) =>
+      ok(presentServiceUsageEvent(getUsageEvent(session, serviceUsage, params.guid), base)),
   }),
   endpoint({
     method: "POST",
     path: "/v3/service_usage_events/actions/destructively_purge_all_and_reseed",
-    permission: purgeRight,
-    asks: [{ verb: "create", on: UsageLog }],
-    summary: "Delete all service usage events: there are none for now",
-    handler: ({ session }) => {
-      requirePurge(session);
+    permission: servicePurgeRight,
+    asks: [{ verb: "create", on: ServiceUsageLog }],
+    summary: "Delete all service usage events, and begin anew with the instances that exist",
+    handler: async ({ session }) => {
+      requirePurge(session, servicePurgeRight);
+      await purgeAndReseedServices(session);
       return ok({});
     },
   }),

@@ -1,6 +1,7 @@
 // Which segments of the usage log are removed.
 import { expect, test } from "vitest";
 import { makeObject } from "../../crds/testing/objects.ts";
+import { listOpenUsage } from "../../crds/usage-log/rules.ts";
 import { UsageLog, type AppUsageEvent } from "../../crds/usage-log/usage-log.ts";
 import { planCompaction } from "./plan.ts";
 
@@ -33,23 +34,23 @@ const namesOf = (segments: readonly UsageLog[]): string[] => segments.map(({ met
 
 test("the newest five thousand events are kept", () => {
   const segments = Array.from({ length: 52 }, (_, n) => hundred(n));
-  expect(planCompaction(segments.slice(2))).toEqual({ remove: [], carry: [] });
-  expect(namesOf(planCompaction(segments).remove)).toEqual(["s0", "s1"]);
+  expect(planCompaction(segments.slice(2), listOpenUsage)).toEqual({ remove: [], carry: [] });
+  expect(namesOf(planCompaction(segments, listOpenUsage).remove)).toEqual(["s0", "s1"]);
 });
 
 test("the last event of what still runs is carried on", () => {
   const segments = [hundred(0, 2), ...Array.from({ length: 50 }, (_, n) => hundred(n + 1))];
-  const { remove, carry } = planCompaction(segments);
+  const { remove, carry } = planCompaction(segments, listOpenUsage);
   expect(namesOf(remove)).toEqual(["s0"]);
   expect(carry.map(({ guid }) => guid)).toEqual(["e1", "e2"]);
 });
 
 test("an old segment stays while half of it is about what still runs", () => {
   const segments = [hundred(0, 50), ...Array.from({ length: 50 }, (_, n) => hundred(n + 1))];
-  expect(planCompaction(segments).remove).toEqual([]);
+  expect(planCompaction(segments, listOpenUsage).remove).toEqual([]);
 });
 
 test("of many short segments the newest two hundred are kept", () => {
   const segments = Array.from({ length: 203 }, (_, n) => segment(`s${n}`, [event(n + 1, `p${n}`, "STOPPED")]));
-  expect(namesOf(planCompaction(segments).remove)).toEqual(["s0", "s1", "s2"]);
+  expect(namesOf(planCompaction(segments, listOpenUsage).remove)).toEqual(["s0", "s1", "s2"]);
 });

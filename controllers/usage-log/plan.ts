@@ -1,26 +1,33 @@
 // Which segments of the usage log are too old to be kept, and which of their events are kept all the same. Pure.
-import { listOpenUsage, sortUsage } from "../../crds/usage-log/rules.ts";
-import { type AppUsageEvent, KEPT_EVENTS, type UsageLog } from "../../crds/usage-log/usage-log.ts";
+import { sortUsage, type PlacedEvent } from "../../crds/usage-log/rules.ts";
+import { KEPT_EVENTS } from "../../crds/usage-log/usage-log.ts";
+import type { KubeObject } from "../../kube/api/object.ts";
 
 /** Segments that are kept at most, however few events they have: each new leader begins one. */
 const KEPT_SEGMENTS = 200;
 
-export interface Compaction {
-  remove: UsageLog[];
+/** A segment as it is stored. */
+export type StoredSegment<Event> = Pick<KubeObject, "metadata"> & { spec: { events: readonly Event[] } };
+
+export interface Compaction<Event, Segment> {
+  remove: Segment[];
   /** Events of removed segments about what still runs, in order. They are written before the segments go. */
-  carry: AppUsageEvent[];
+  carry: Event[];
 }
 
-/** Old segments go when less than half of their events are about what still runs. */
-export function planCompaction(segments: readonly UsageLog[]): Compaction {
+/** Old segments go when less than half of their events are about what still runs, by `listOpen`. */
+export function planCompaction<Event extends PlacedEvent, Segment extends StoredSegment<Event>>(
+  segments: readonly Segment[],
+  listOpen: (events: readonly Event[]) => Map<string, Event>,
+): Compaction<Event, Segment> {
   const kept = segments.filter(({ metadata }) => !metadata.deletionTimestamp);
-  const open = new Set([...listOpenUsage(kept.flatMap(({ spec }) => spec.events)).values()].map(({ guid }) => guid));
-  const openIn = ({ spec }: UsageLog): AppUsageEvent[] => spec.events.filter(({ guid }) => open.has(guid));
+  const open = new Set([...listOpen(kept.flatMap(({ spec }) => spec.events)).values()].map(({ guid }) => guid));
+  const openIn = ({ spec }: Segment): Event[] => spec.events.filter(({ guid }) => open.has(guid));
   const remove = listExcess(kept).filter((segment) => openIn(segment).length * 2 < segment.spec.events.length);
   return { remove, carry: sortUsage(remove.flatMap(openIn)) };
 }
 
-function listExcess(segments: readonly UsageLog[]): UsageLog[] {
+function listExcess<Segment extends StoredSegment<PlacedEvent>>(segments: readonly Segment[]): Segment[] {
   let events = 0;
   return segments
     .toSorted((one, other) => lastSequence(other) - lastSequence(one))
@@ -31,6 +38,6 @@ function listExcess(segments: readonly UsageLog[]): UsageLog[] {
     });
 }
 
-function lastSequence({ spec }: UsageLog): number {
+function lastSequence({ spec }: StoredSegment<PlacedEvent>): number {
   return spec.events.at(-1)?.sequence ?? 0;
 }

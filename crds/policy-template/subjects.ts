@@ -4,7 +4,14 @@ import { GROUP } from "../groups.ts";
 import type { KindDefinition } from "../kind.ts";
 
 /** Kinds that the platform alone writes, and policy itself. */
-const NOT_JUDGED: ReadonlySet<string> = new Set(["AuditLog", "Claim", "PolicyTemplate", "Replica", "UsageLog"]);
+const NOT_JUDGED: ReadonlySet<string> = new Set([
+  "AuditLog",
+  "Claim",
+  "PolicyTemplate",
+  "Replica",
+  "ServiceUsageLog",
+  "UsageLog",
+]);
 
 /** Kinds that rules with reads may judge: those that the start gate holds back. A write of another kind would be in force before anybody could judge it again. */
 export const GATED_KINDS: readonly string[] = ["App", "Droplet", "Task"];

@@ -46,12 +46,26 @@ export function usageKey({ process, task, build }: UsageParts): string {
 
 /** The last event of everything that still runs, by `usageKey`. Events in any order. */
 export function listOpenUsage(events: readonly AppUsageEvent[]): Map<string, AppUsageEvent> {
-  const last = new Map<string, AppUsageEvent>();
+  return new Map([...lastEvents(events, usageKey)].filter(([, event]) => OPEN.has(event.state.current)));
+}
+
+/** An event of any usage log. */
+export interface PlacedEvent {
+  guid: string;
+  sequence: number;
+}
+
+/** The last event about each thing. Events in any order. */
+export function lastEvents<Event extends PlacedEvent>(
+  events: readonly Event[],
+  keyOf: (event: Event) => string,
+): Map<string, Event> {
+  const last = new Map<string, Event>();
   for (const event of events) {
-    const key = usageKey(event);
+    const key = keyOf(event);
     if ((last.get(key)?.sequence ?? 0) < event.sequence) last.set(key, event);
   }
-  return new Map([...last].filter(([, event]) => OPEN.has(event.state.current)));
+  return last;
 }
 
 /** `open` is the event of its start; `now` is undefined when the process is gone. */
@@ -171,7 +185,7 @@ export function seedUsage(running: readonly ProcessUsage[], sequence: number, no
 }
 
 /** Events of all segments in their order, each once: one whose first write had no answer may be in two segments. */
-export function sortUsage(events: readonly AppUsageEvent[]): AppUsageEvent[] {
+export function sortUsage<Event extends PlacedEvent>(events: readonly Event[]): Event[] {
   const sorted = events.toSorted(
     (one, other) => one.sequence - other.sequence || (one.guid < other.guid ? -1 : one.guid > other.guid ? 1 : 0),
   );

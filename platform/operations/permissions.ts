@@ -31,6 +31,7 @@ import { HUB_SECRET } from "./hub-id.ts";
 import { INSTALLED_KINDS } from "./installed-objects.ts";
 import { OPERATION_BINDING_PERMISSIONS } from "./operation-bindings.ts";
 import { OPERATIONS, type Operation } from "./operations.ts";
+import { SERVICE_USAGE_RECORDER_KINDS, SERVICE_USAGE_RECORDER_PERMISSIONS } from "./service-usage-recorder.ts";
 import { USAGE_RECORDER_KINDS, USAGE_RECORDER_PERMISSIONS } from "./usage-recorder.ts";
 import { TELEMETRY_SECRET } from "../telemetry/telemetry-secret.ts";
 import { JUDGE_PERMISSIONS } from "../policies/judge-permissions.ts";
@@ -160,12 +161,14 @@ function listDeclaredPermissions(operation: Operation): Permission[] {
             ...BLOB_REFERRERS,
             ...IMAGE_REFERRERS,
             ...USAGE_RECORDER_KINDS,
+            ...SERVICE_USAGE_RECORDER_KINDS,
             ...WATCH_AUDIT_KINDS,
             ...INSTALLED_KINDS,
           ].map(toWatchPermission),
           ...JUDGE_PERMISSIONS,
           ...OPERATION_BINDING_PERMISSIONS,
           ...USAGE_RECORDER_PERMISSIONS,
+          ...SERVICE_USAGE_RECORDER_PERMISSIONS,
           ...AUDIT_WRITER_PERMISSIONS,
         ]
       : []),

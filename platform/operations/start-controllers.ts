@@ -16,6 +16,7 @@ import { createPolicySingleton } from "./policies.ts";
 import { createBlobRemovalTask } from "./blob-removal.ts";
 import { createWatchAudit } from "./watch-audit.ts";
 import { createImageRemovalTask } from "./image-removal.ts";
+import { createServiceUsageRecorder } from "./service-usage-recorder.ts";
 import { createUsageRecorder } from "./usage-recorder.ts";
 import { listBuilderControllers, toBuildRegistry } from "./builders.ts";
 import { toSingleton, runSingletons, type Singleton } from "../leases/singletons.ts";
@@ -185,6 +186,7 @@ function listControllerSingletons(context: PlatformContext, backends: readonly B
         createBlobRemovalTask({ blobs, read, log, graceMs }),
         createWatchAudit({ informers, log, writer: membership.identity }),
         createUsageRecorder({ informers, log, writer: membership.identity }),
+        createServiceUsageRecorder({ informers, log, writer: membership.identity }),
         ...(registry ? [createImageRemovalTask({ registry, read, log, graceMs })] : []),
       ])
     : undefined;

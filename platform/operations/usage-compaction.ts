@@ -1,10 +1,12 @@
 // Keeps the usage log bounded: old segments go, and what they say about things that still run moves to a new one.
 import type { Logger } from "pino";
-import { planCompaction } from "../../controllers/usage-log/plan.ts";
+import { planCompaction, type StoredSegment } from "../../controllers/usage-log/plan.ts";
 import { deleteAll } from "../../controllers/shared/history-limits.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
+import type { PlacedEvent } from "../../crds/usage-log/rules.ts";
 import { toSegments } from "../../crds/usage-log/segments.ts";
-import { UsageLog } from "../../crds/usage-log/usage-log.ts";
+import type { KubeObject } from "../../kube/api/object.ts";
+import type { ResourceRef } from "../../kube/api/resource-ref.ts";
 import type { Reader } from "../../kube/cache/reader.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 
@@ -19,7 +21,14 @@ export interface UsageCompaction {
   wasRemoved(name: string): boolean;
 }
 
-interface CompactionDeps {
+/** A usage log, and which of its events are about what still is. */
+export interface CompactedLog<Event extends PlacedEvent> {
+  ref: ResourceRef<KubeObject & StoredSegment<Event>>;
+  listOpen: (events: readonly Event[]) => Map<string, Event>;
+}
+
+interface CompactionDeps<Event extends PlacedEvent> {
+  kind: CompactedLog<Event>;
   client: KubeClient;
   read: Reader;
   log: Logger;
@@ -27,7 +36,7 @@ interface CompactionDeps {
   writer: string;
 }
 
-export function createUsageCompaction(deps: CompactionDeps): UsageCompaction {
+export function createUsageCompaction<Event extends PlacedEvent>(deps: CompactionDeps<Event>): UsageCompaction {
   const removed = new Set<string>();
   let isRequested = true;
   let isRunning = false;
@@ -50,11 +59,14 @@ export function createUsageCompaction(deps: CompactionDeps): UsageCompaction {
 }
 
 /** Events are written before their old segments go; readers show one that is in two segments once. */
-async function compact({ client, read, writer }: CompactionDeps, removed: Set<string>): Promise<void> {
-  const { remove, carry } = planCompaction(read.list(UsageLog, { namespace: SYSTEM_NAMESPACE }));
+async function compact<Event extends PlacedEvent>(
+  { client, read, writer, kind: { ref, listOpen } }: CompactionDeps<Event>,
+  removed: Set<string>,
+): Promise<void> {
+  const { remove, carry } = planCompaction(read.list(ref, { namespace: SYSTEM_NAMESPACE }), listOpen);
   if (remove.length === 0) return;
   for (const segment of toSegments(carry, { writer, purpose: "carried" }))
-    await client.create(UsageLog, segment, { deadlineMs: WRITE_DEADLINE_MS });
+    await client.create(ref, segment, { deadlineMs: WRITE_DEADLINE_MS });
   for (const { metadata } of remove) removed.add(metadata.name);
-  await deleteAll(client, UsageLog, remove);
+  await deleteAll(client, ref, remove);
 }

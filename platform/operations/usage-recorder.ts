@@ -16,7 +16,7 @@ import { Process } from "../../crds/process/process.ts";
 import { isFinished } from "../../crds/task/sequence.ts";
 import { Task } from "../../crds/task/task.ts";
 import { processGUID } from "../../crds/usage-log/process-usage.ts";
-import { usageKey } from "../../crds/usage-log/rules.ts";
+import { listOpenUsage, usageKey } from "../../crds/usage-log/rules.ts";
 import { UsageLog, type AppUsageEvent } from "../../crds/usage-log/usage-log.ts";
 import type { KubeObject } from "../../kube/api/object.ts";
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";
@@ -53,7 +53,8 @@ export function createUsageRecorder(options: UsageRecorderOptions): PeriodicTask
 /** Resolves when the last events have been written after the signal. */
 function record({ informers, log, writer: name }: UsageRecorderOptions, client: KubeClient, signal: AbortSignal) {
   const writer = createUsageWriter({ client, writer: name, log });
-  const compaction = createUsageCompaction({ client, read: informers.read, log, writer: name });
+  const kind = { ref: UsageLog, listOpen: listOpenUsage };
+  const compaction = createUsageCompaction({ kind, client, read: informers.read, log, writer: name });
   const recorder = new Recorder(informers, log, (event) => writer.record(SYSTEM_NAMESPACE, event));
   const unsubscribe = [
     informers.store(Process).onChange((change) => recorder.processChanged(change)),
@@ -83,7 +84,11 @@ function record({ informers, log, writer: name }: UsageRecorderOptions, client: 
 }
 
 /** Whether somebody else changed the log: a purge, by the API or by `kubectl delete`. */
-function isForeign(change: Change<UsageLog>, writer: string, wasRemoved: (name: string) => boolean): boolean {
+export function isForeign(
+  change: Change<KubeObject & { spec: { writer: string } }>,
+  writer: string,
+  wasRemoved: (name: string) => boolean,
+): boolean {
   if (change.type === "added") return change.object.spec.writer !== writer;
   return change.type === "deleted" && !wasRemoved(change.object.metadata.name);
 }

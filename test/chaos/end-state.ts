@@ -21,7 +21,8 @@ import type { ResourceRef } from "../../kube/api/resource-ref.ts";
 
 const KINDS: readonly ResourceRef[] = [
   ...DEFINITIONS.filter(
-    ({ kind }) => !["AuditLog", "UsageLog", "BackendClass", "Buildpack", "Stack", "OrgQuota"].includes(kind),
+    ({ kind }) =>
+      !["AuditLog", "UsageLog", "ServiceUsageLog", "BackendClass", "Buildpack", "Stack", "OrgQuota"].includes(kind),
   ),
   ClusterRole,
   ClusterRoleBinding,

@@ -93,8 +93,8 @@ describe("the paths of a kind", () => {
     const idle = kinds.filter(
       (kind) =>
         (exists(`api/${kind}/${kind}.ts`) || exists(`controllers/${kind}/${kind}.ts`)) &&
-        // The app's controller makes Revisions whole; platform/operations/ writes UsageLogs.
-        !["revision", "usage-log"].includes(kind) &&
+        // The app's controller makes Revisions whole; platform/operations/ writes UsageLogs and ServiceUsageLogs.
+        !["revision", "usage-log", "service-usage-log"].includes(kind) &&
         !controllers.includes(`/${kind}/${kind}.ts"`),
     );
     expect(

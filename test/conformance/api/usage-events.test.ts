@@ -162,11 +162,3 @@ test("an app that is deleted has stopped", async () => {
   await bench.call("DELETE", `/v3/apps/${app.guid}`);
   await expectNewest(["STARTED>STOPPED 4>4 256>256"]);
 });
-
-test("there are no service usage events yet", async () => {
-  const services = "/v3/service_usage_events";
-  expect((await bench.read(`${services}?service_instance_types=managed_service_instance`)).resources).toEqual([]);
-  expect((await bench.read(`${services}?service_instance_types=nope`)).resources).toEqual([]);
-  expect((await bench.call("GET", `${services}/nope`)).status).toBe(404);
-  expect((await bench.call("POST", `${services}/actions/destructively_purge_all_and_reseed`)).json).toEqual({});
-});

@@ -33,7 +33,7 @@ const IN_ORG = new Set(["Space", "Domain", "SpaceQuota"]);
 const IN_SYSTEM = new Set(
   [
     ["Buildpack", "Stack", "OrgQuota", "SecurityGroup", "IsolationSegment", "FeatureFlag", "EnvironmentGroup"],
-    ["User", "UsageLog"],
+    ["User", "UsageLog", "ServiceUsageLog"],
   ].flat(),
 );
 

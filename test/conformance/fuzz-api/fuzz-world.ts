@@ -7,6 +7,7 @@ import { Droplet } from "../../../crds/droplet/droplet.ts";
 import { SYSTEM_NAMESPACE } from "../../../crds/groups.ts";
 import { newGUID } from "../../../crds/guid.ts";
 import { Package } from "../../../crds/package/package.ts";
+import { ServiceUsageLog } from "../../../crds/service-usage-log/service-usage-log.ts";
 import { UsageLog } from "../../../crds/usage-log/usage-log.ts";
 import { zip } from "../../e2e/bad-input/archives.ts";
 import { eventually } from "../../eventually.ts";
@@ -209,6 +210,17 @@ async function putContent(env: ApiTestEnv, name: string, things: Record<string, 
   const usage = { ...used, orgGUID: name, memoryMB: none, instances: none, packageState: state };
   const system = { name, namespace: SYSTEM_NAMESPACE };
   await env.kube.create(UsageLog, { metadata: system, spec: { writer: "fuzz", events: [usage] } });
+  const service = {
+    guid: newGUID(),
+    sequence: Date.now(),
+    at,
+    state: "CREATED",
+    instance: { guid: name, name },
+    type: "user-provided",
+    space: { guid: name, name },
+    orgGUID: name,
+  } as const;
+  await env.kube.create(ServiceUsageLog, { metadata: system, spec: { writer: "fuzz", events: [service] } });
 }
 
 /** The first of a list, once there is one. */
