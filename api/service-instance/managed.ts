@@ -13,7 +13,12 @@ import { askedBy, withAsker } from "../cf/service/asked-by.ts";
 import { findWantedEntry, getUsablePlan, isOfSpaceBroker, offeringOf, planOf } from "../cf/service/catalog.ts";
 import { bindingsOfInstance } from "../cf/service/bindings.ts";
 import { deleteAtBroker } from "../cf/service/delete-at-broker.ts";
-import { keepParameters, requireBoundedParameters, withParameters } from "../cf/service/parameters-secret.ts";
+import {
+  discardParameters,
+  keepParameters,
+  requireBoundedParameters,
+  withParameters,
+} from "../cf/service/parameters-secret.ts";
 import { CFError, notAuthorized, unprocessable } from "../http/errors.ts";
 import { requireNotShared, taken } from "./name-taken.ts";
 import type { CreateInstance, UpdateInstance } from "./payload.ts";
@@ -75,11 +80,23 @@ export async function updateManaged(
   requireIdle(session, instance);
   const { namespace = "", name: stem } = instance.metadata;
   const labels = { [LABELS.serviceInstance]: session.cache.guid(ServiceInstance, instance) };
-  const kept = await keepParameters(session, { namespace, stem, labels }, body.parameters);
+  const owner = { ref: ServiceInstance, object: instance };
+  const kept = await keepParameters(session, { namespace, stem, labels, owner }, body.parameters);
   const spec = { ...own, ...change.spec, parametersSecretRef: kept ? { name: kept.name } : null };
   const wanted = { metadata: withAsker(session, metadata), spec };
   const after = await withParameters(kept, ServiceInstance, () => patch(session, instance, wanted, true));
+  await discardRefused(session, instance);
   return { instance: after, isAsync: true };
+}
+
+/** Parameters of an update that the broker has refused. Those that it has taken are its controller's to remove. */
+async function discardRefused(session: Session, instance: ServiceInstance): Promise<void> {
+  const { metadata, spec, status = {} } = instance;
+  const name = spec.parametersSecretRef?.name;
+  const used = [status.provided?.parametersSecret, status.operation?.target?.parametersSecret];
+  if (name === undefined || used.includes(name)) return;
+  const guid = session.cache.guid(ServiceInstance, instance);
+  await discardParameters(session, { namespace: metadata.namespace ?? "", name }, [LABELS.serviceInstance, guid]);
 }
 
 /** @throws CFError 422 */

@@ -28,12 +28,19 @@ const INSTANCES: SharedKind<ServiceInstance> = {
   most: MAX_SHARED_SPACES,
 };
 
-function listSharedSpaces(cache: ClusterCache, { spec }: ServiceInstance): Space[] {
-  return (spec.sharedSpaces ?? []).flatMap((namespace) => cache.spaceOf(namespace) ?? []);
+/** Readers of the instance's own space see them all, as in CF. Others see those that they may read: a space is no news for the spaces of others. */
+function listSharedSpaces(session: Session, { spec, metadata }: ServiceInstance): Space[] {
+  const { cache } = session;
+  const own = cache.spaceOf(metadata.namespace);
+  const seesAll = own !== undefined && session.canSee(Space, own);
+  return (spec.sharedSpaces ?? [])
+    .flatMap((namespace) => cache.spaceOf(namespace) ?? [])
+    .filter((space) => seesAll || session.canSee(Space, space));
 }
 
-function presentSharedSpaces({ cache }: Session, instance: ServiceInstance, base: string): object {
-  const spaces = listSharedSpaces(cache, instance);
+function presentSharedSpaces(session: Session, instance: ServiceInstance, base: string): object {
+  const { cache } = session;
+  const spaces = listSharedSpaces(session, instance);
   const self = `${base}/v3/service_instances/${cache.guid(ServiceInstance, instance)}/relationships/shared_spaces`;
   return { ...toManyRelationship(spaces.map((space) => cache.guid(Space, space))), links: { self: link(self) } };
 }
@@ -45,9 +52,8 @@ const list = endpoint({
   query: sharedSpacesQuery,
   summary: "List the spaces with which a service instance is shared",
   handler: ({ session, params, query, base }) => {
-    const { cache } = session;
     const instance = session.get(ServiceInstance, params.guid);
-    const spaces = listSharedSpaces(cache, instance);
+    const spaces = listSharedSpaces(session, instance);
     return ok({
       ...presentSharedSpaces(session, instance, base),
       ...(hasFields(query) && { included: includedSpaceFields(session, spaces, query) }),
@@ -66,7 +72,7 @@ const usageSummary = endpoint({
     const bindings = bindingsOfInstance(cache, instance).filter(({ spec }: ServiceBinding) => spec.type === "app");
     const self = `${base}/v3/service_instances/${params.guid}`;
     return ok({
-      usage_summary: listSharedSpaces(cache, instance).map((space) => ({
+      usage_summary: listSharedSpaces(session, instance).map((space) => ({
         space: { guid: cache.guid(Space, space) },
         bound_app_count: bindings.filter(({ metadata }) => metadata.namespace === space.status?.namespace).length,
       })),

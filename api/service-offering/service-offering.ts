@@ -1,4 +1,5 @@
 // Endpoints of ServiceOffering: `/v3/service_offerings`. Its broker's catalog decides what it is.
+import pLimit from "p-limit";
 import { foldName } from "../../crds/object-names.ts";
 import { ServiceInstance } from "../../crds/service-instance/service-instance.ts";
 import { ServiceBinding } from "../../crds/service-binding/service-binding.ts";
@@ -144,11 +145,15 @@ async function purge(session: Session, offering: ServiceOffering): Promise<void>
     await session.patchWithRetry(ServiceBroker, broker, ({ spec: { purgedOfferings = [] } }) =>
       purgedOfferings.includes(catalogID) ? undefined : { spec: { purgedOfferings: [...purgedOfferings, catalogID] } },
     );
+  const limit = pLimit(PURGED_AT_ONCE);
   for (const plan of plansOf(session.cache, offering)) {
-    for (const instance of instancesOfPlan(session.cache, plan)) await purgeInstance(session, instance);
+    const instances = instancesOfPlan(session.cache, plan);
+    await Promise.all(instances.map((instance) => limit(() => purgeInstance(session, instance))));
     await session.delete(ServicePlan, plan);
   }
 }
+
+const PURGED_AT_ONCE = 8;
 
 async function purgeInstance(session: Session, instance: ServiceInstance): Promise<void> {
   await session.patch(ServiceInstance, instance, { type: "merge", body: { spec: { purge: true } } });

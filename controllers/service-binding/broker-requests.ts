@@ -1,8 +1,7 @@
 // The requests to a broker about a binding. Pure.
 import type { ProvidedBy } from "../../crds/service-instance/managed-fields.ts";
 import type { BrokerRequest } from "../shared/osb/call-broker.ts";
-import { toContext } from "../shared/osb/platform-context.ts";
-import type { Tenancy } from "../shared/tenancy.ts";
+import { toContext, type ContextPlace } from "../shared/osb/platform-context.ts";
 
 export interface BindingKey {
   instanceGUID: string;
@@ -16,27 +15,36 @@ function queryOf({ offeringID, planID }: ProvidedBy, more: Record<string, string
   return new URLSearchParams({ service_id: offeringID, plan_id: planID, ...more }).toString();
 }
 
+/** The app of a binding. */
+export interface BoundApp {
+  guid: string;
+  annotations: Record<string, string>;
+}
+
 /**
- * `tenancy` is the instance's, and `appSpaceGUID` of the app's space, with which the instance may be shared. `isRetrievable`: only such a broker may go on by
+ * `place` is the instance's, and `appSpaceGUID` of the app's space, with which the instance may be shared. `isRetrievable`: only such a broker may go on by
  * itself, since its credentials are read afterwards.
  */
 export function toBind(
   key: BindingKey,
   provided: ProvidedBy,
   {
-    tenancy,
-    appGUID,
+    place,
+    app,
     appSpaceGUID,
     routeAddress,
     parameters,
+    predecessorGUID,
     isRetrievable,
   }: {
-    tenancy: Tenancy;
-    appGUID: string | undefined;
+    place: ContextPlace;
+    app: BoundApp | undefined;
     appSpaceGUID: string;
     /** Host and path of a route, for a binding of one. */
     routeAddress: string | undefined;
     parameters: object | undefined;
+    /** The binding that this one replaces, whose parameters the broker knows. */
+    predecessorGUID: string | undefined;
     isRetrievable: boolean;
   },
 ): BrokerRequest {
@@ -46,25 +54,31 @@ export function toBind(
     body: {
       service_id: provided.offeringID,
       plan_id: provided.planID,
-      context: toContext(tenancy),
-      bind_resource: toBindResource({ appGUID, appSpaceGUID, routeAddress }),
-      ...(appGUID !== undefined && { app_guid: appGUID }),
+      context: toContext(place),
+      ...toBindResource({ app, appSpaceGUID, routeAddress }),
       ...(parameters && { parameters }),
+      ...(predecessorGUID !== undefined && { predecessor_binding_id: predecessorGUID }),
     },
   };
 }
 
+/** None for a key: there is no CredHub, whose client it would name. */
 function toBindResource({
-  appGUID,
+  app,
   appSpaceGUID,
   routeAddress,
 }: {
-  appGUID: string | undefined;
+  app: BoundApp | undefined;
   appSpaceGUID: string;
   routeAddress: string | undefined;
 }): object {
-  if (routeAddress !== undefined) return { route: routeAddress };
-  return appGUID === undefined ? { credential_client_id: "cupola" } : { app_guid: appGUID, space_guid: appSpaceGUID };
+  if (routeAddress !== undefined) return { bind_resource: { route: routeAddress } };
+  if (!app) return {};
+  const { guid, annotations } = app;
+  return {
+    bind_resource: { app_guid: guid, space_guid: appSpaceGUID, app_annotations: annotations },
+    app_guid: guid,
+  };
 }
 
 export function toUnbind(key: BindingKey, provided: ProvidedBy): BrokerRequest {

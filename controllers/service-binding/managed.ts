@@ -2,10 +2,13 @@
 import { App } from "../../crds/app/app.ts";
 import { BackendClass } from "../../crds/backend-class/backend-class.ts";
 import { hasVolumeRunner } from "../../crds/backend-class/mounts-volumes.ts";
+import { guidOf } from "../../crds/guid.ts";
 import { LABELS } from "../../crds/labels.ts";
 import { QUOTA_EXCEEDED } from "../../crds/org-quota/counts.ts";
+import { toLifetime } from "../../crds/service-binding/lifetime.ts";
+import { isPredecessor } from "../../crds/service-binding/rotation.ts";
 import { bindingSecretName, toBindingData } from "../../crds/service-binding/binding-secret.ts";
-import { instanceNamespaceOf, ServiceBinding } from "../../crds/service-binding/service-binding.ts";
+import { instanceNamespaceOf, MAX_DRAIN_ADDRESS, ServiceBinding } from "../../crds/service-binding/service-binding.ts";
 import { Route } from "../../crds/route/route.ts";
 import { ServiceBroker } from "../../crds/service-broker/service-broker.ts";
 import { wishOf } from "../../crds/service-instance/deletion-wish.ts";
@@ -13,6 +16,7 @@ import { ServiceInstance } from "../../crds/service-instance/service-instance.ts
 import { ServiceOffering } from "../../crds/service-offering/service-offering.ts";
 import { ServicePlan } from "../../crds/service-plan/service-plan.ts";
 import { Secret } from "../../kube/api/builtin.ts";
+import { parseDrainAddress, toHostAndPort } from "../../telemetry/drains/drain-address.ts";
 import {
   defineController,
   type FinalizeResult,
@@ -33,16 +37,17 @@ import { mitigate } from "../shared/osb/mitigation.ts";
 import { beginOperation } from "../shared/osb/operation-status.ts";
 import { ask, poll } from "../shared/osb/operation.ts";
 import type { Outcome } from "../shared/osb/outcomes.ts";
+import { getContextPlace, toBrokerAnnotations } from "../shared/osb/platform-context.ts";
 import { toAskedOutcome, type Brokers, type Provided } from "../shared/osb/provided.ts";
 import { underWay } from "../shared/osb/ready.ts";
 import { removeAtBroker } from "../shared/osb/removal.ts";
 import { putOwnSecret } from "../shared/own-secret.ts";
 import { getTenancy, TENANCY_KINDS } from "../shared/tenancy.ts";
-import { toBind, toBindingPoll, toRead, toUnbind } from "./broker-requests.ts";
+import { toBind, toBindingPoll, toRead, toUnbind, type BoundApp } from "./broker-requests.ts";
 import { INSTANCE_INDEX, instanceKey, indexByInstance } from "../shared/binding-index.ts";
 import { toBindOutcome, toContent, toFetchOutcome } from "./binding-answer.ts";
 import { findBound, type Bound } from "./bound.ts";
-import { planBinding, planSharing } from "./plan.ts";
+import { planBinding, planRenewal, planSharing } from "./plan.ts";
 
 /** A silent broker holds some of them for a minute each. */
 const WORKERS = 48;
@@ -144,7 +149,7 @@ async function run(bound: Bound, context: ReconcileContext, brokers: Brokers): P
   const work = toWork(bound, context, brokers);
   switch (step.kind) {
     case "rest":
-      return step.ready ? { ready: step.ready } : {};
+      return step.ready ? { ready: step.ready } : planRenewal(binding, context.now());
     case "begin":
       return isInstanceBusy(bound, context)
         ? { ready: INSTANCE_BUSY, requeueAfterMs: SIBLING_MS }
@@ -200,7 +205,7 @@ function isInstanceBusy({ binding, instance }: Bound, { read }: ReconcileContext
 async function toRequest(bound: Bound, context: ReconcileContext): Promise<BrokerRequest> {
   const { binding, guid, provided, offering } = bound;
   const { namespace = "" } = binding.metadata;
-  const appGUID = findAppGUID(binding, context);
+  const app = findBoundApp(binding, context);
   const routeAddress = findRouteAddress(binding, context);
   const parameters = await readParameters(
     { namespace, name: binding.spec.parametersSecretRef?.name },
@@ -208,20 +213,31 @@ async function toRequest(bound: Bound, context: ReconcileContext): Promise<Broke
     context,
   );
   return toBind(bound, provided, {
-    tenancy: getTenancy(context.read, instanceNamespaceOf(binding)),
+    place: getContextPlace(context.read, instanceNamespaceOf(binding)),
     appSpaceGUID: getTenancy(context.read, namespace).space.guid,
-    appGUID,
+    app,
     routeAddress,
     parameters,
+    predecessorGUID: findPredecessor(bound, context),
     isRetrievable: offering?.spec.bindingsRetrievable ?? false,
   });
 }
 
+/** GUID of the binding that this one replaces; undefined where the broker rotates none, and for one that is none any more. */
+function findPredecessor(
+  { binding: { metadata, spec }, plan }: Bound,
+  { read, now }: ReconcileContext,
+): string | undefined {
+  if (!spec.predecessorRef || !plan?.spec.bindingRotatable) return undefined;
+  const found = read.find(ServiceBinding, { namespace: metadata.namespace ?? "", name: spec.predecessorRef.name });
+  return found && isPredecessor(found, spec, now()) ? guidOf(found) : undefined;
+}
+
 /** Without the GUID the broker would take the binding for a key. @throws NotReady */
-function findAppGUID({ metadata, spec: { appRef } }: ServiceBinding, context: ReconcileContext): string | undefined {
+function findBoundApp({ metadata, spec: { appRef } }: ServiceBinding, context: ReconcileContext): BoundApp | undefined {
   if (!appRef) return undefined;
   const app = context.read.find(App, { namespace: metadata.namespace ?? "", name: appRef.name });
-  if (app) return resolveGUID(App, app, context).guid;
+  if (app) return { guid: resolveGUID(App, app, context).guid, annotations: toBrokerAnnotations(app.metadata) };
   const message = `app ${appRef.name} does not exist yet`;
   throw new NotReady("AppMissing", message, { requeueAfterMs: REFERENCE_MISSING_MS });
 }
@@ -259,6 +275,17 @@ async function keep(
   const label = { key: LABELS.serviceBinding, guid };
   const secret = { name, type: `servicebinding.io/${type}`, label, data };
   await putOwnSecret({ ref: ServiceBinding, object: binding }, secret, context);
-  const { routeServiceURL } = content;
-  return { binding: { name }, ...(binding.spec.type === "route" && routeServiceURL && { routeServiceURL }) };
+  const { routeServiceURL, syslogDrainURL } = content;
+  return {
+    binding: { name },
+    ...toLifetime(body["metadata"]),
+    syslogDrainAddress: syslogDrainURL && addressOf(syslogDrainURL),
+    ...(binding.spec.type === "route" && routeServiceURL && { routeServiceURL }),
+  };
+}
+
+/** Undefined for no address of a drain, which gets nothing. */
+function addressOf(drainURL: string): string | undefined {
+  const address = parseDrainAddress(drainURL);
+  return "problem" in address ? undefined : toHostAndPort(address).slice(0, MAX_DRAIN_ADDRESS);
 }

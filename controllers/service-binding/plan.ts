@@ -3,7 +3,8 @@ import { instanceNamespaceOf, type ServiceBinding } from "../../crds/service-bin
 import { isAtBroker } from "../../crds/service-instance/managed-fields.ts";
 import { findSharingProblem, SHARING_PROBLEMS } from "../../crds/service-instance/sharing.ts";
 import type { ServiceInstance } from "../../crds/service-instance/service-instance.ts";
-import type { ReadyDraft } from "../../kube/controller/controller.ts";
+import { lifetimeAt } from "../../crds/service-binding/lifetime.ts";
+import type { ConditionDraft, ReadyDraft, ReconcileResult } from "../../kube/controller/controller.ts";
 import type { ProvidedPlan } from "../shared/osb/provided-plan.ts";
 import { failedReady } from "../shared/osb/ready.ts";
 import { VOLUMES_DISABLED } from "./binding-answer.ts";
@@ -68,4 +69,25 @@ function isUnderWay(status: NonNullable<ServiceInstance["status"]>): boolean {
 
 function waiting(reason: string, message: string, isFailure: boolean): BindingStep {
   return { kind: "rest", ready: { status: "False", reason, message, ...(isFailure && { isFailure: true }) } };
+}
+
+/** A timer is set for so long at most. */
+const MAX_WAIT_MS = 24 * 3_600_000;
+const REPLACE =
+  "replace the binding: cf bind-service with --strategy multiple, a restart, cf cleanup-outdated-service-bindings";
+
+/** A condition of credentials that do not last, and the time of its next change. */
+export function planRenewal({ status = {} }: ServiceBinding, now: Date): ReconcileResult {
+  const { expiresAt, renewBefore } = status;
+  if (expiresAt === undefined && renewBefore === undefined) return {};
+  const { state, nextAt } = lifetimeAt(status, now);
+  const messages = {
+    good: ["NotDue", "the credentials are good"],
+    due: ["Due", `the credentials should have been replaced before ${renewBefore ?? ""}; ${REPLACE}`],
+    expired: ["Expired", `the credentials ended at ${expiresAt ?? ""}; ${REPLACE}`],
+  } as const;
+  const [reason, message] = messages[state];
+  const renewal: ConditionDraft = { type: "RenewalDue", status: state === "good" ? "False" : "True", reason, message };
+  const wait = nextAt && Math.min(nextAt.getTime() - now.getTime(), MAX_WAIT_MS);
+  return { conditions: [renewal], ...(wait !== undefined && { requeueAfterMs: wait }) };
 }

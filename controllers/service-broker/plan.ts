@@ -147,6 +147,7 @@ function toPlan(
       free: plan.free ?? true,
       ...(typeof plan.bindable === "boolean" && { bindable: plan.bindable }),
       ...(typeof plan.plan_updateable === "boolean" && { planUpdateable: plan.plan_updateable }),
+      ...(plan.binding_rotatable === true && { bindingRotatable: true }),
       ...(costs.length > 0 && { costs: JSON.stringify(costs) }),
       ...(metadata !== undefined && { metadata }),
       ...(schemas !== undefined && { schemas }),

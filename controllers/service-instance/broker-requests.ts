@@ -1,13 +1,13 @@
 // The requests to a broker about a service instance. Pure.
 import type { ProvidedBy } from "../../crds/service-instance/managed-fields.ts";
 import type { BrokerRequest } from "../shared/osb/call-broker.ts";
-import { toContext } from "../shared/osb/platform-context.ts";
-import type { Tenancy } from "../shared/tenancy.ts";
+import { toContext, type ContextPlace } from "../shared/osb/platform-context.ts";
 
 export interface InstanceFacts {
   guid: string;
   name: string;
-  tenancy: Tenancy;
+  annotations: Record<string, string>;
+  place: ContextPlace;
 }
 
 const at = (guid: string): string => `/v2/service_instances/${encodeURIComponent(guid)}`;
@@ -17,7 +17,7 @@ function queryOf({ offeringID, planID }: ProvidedBy, more: Record<string, string
 }
 
 export function toProvision(
-  { guid, name, tenancy }: InstanceFacts,
+  { guid, name, annotations, place }: InstanceFacts,
   target: ProvidedBy,
   parameters: object | undefined,
 ): BrokerRequest {
@@ -27,9 +27,9 @@ export function toProvision(
     body: {
       service_id: target.offeringID,
       plan_id: target.planID,
-      organization_guid: tenancy.org.guid,
-      space_guid: tenancy.space.guid,
-      context: toContext(tenancy, name),
+      organization_guid: place.tenancy.org.guid,
+      space_guid: place.tenancy.space.guid,
+      context: toContext(place, { name, annotations }),
       ...(parameters && { parameters }),
       ...(target.maintenanceVersion !== undefined && { maintenance_info: { version: target.maintenanceVersion } }),
     },
@@ -38,7 +38,7 @@ export function toProvision(
 
 /** The plan is always named, as in CF, parameters and version only where they change. */
 export function toUpdate(
-  { guid, name, tenancy }: InstanceFacts,
+  { guid, name, annotations, place }: InstanceFacts,
   { before, target }: { before: ProvidedBy; target: ProvidedBy },
   parameters: object | undefined,
 ): BrokerRequest {
@@ -49,15 +49,15 @@ export function toUpdate(
     body: {
       service_id: target.offeringID,
       plan_id: target.planID,
-      context: toContext(tenancy, name),
+      context: toContext(place, { name, annotations }),
       ...(parameters && { parameters }),
       ...(isUpgraded &&
         target.maintenanceVersion !== undefined && { maintenance_info: { version: target.maintenanceVersion } }),
       previous_values: {
         service_id: before.offeringID,
         plan_id: before.planID,
-        organization_id: tenancy.org.guid,
-        space_id: tenancy.space.guid,
+        organization_id: place.tenancy.org.guid,
+        space_id: place.tenancy.space.guid,
         ...(before.maintenanceVersion !== undefined && { maintenance_info: { version: before.maintenanceVersion } }),
       },
     },

@@ -34,13 +34,15 @@ import { beginOperation } from "../shared/osb/operation-status.ts";
 import { ask, poll } from "../shared/osb/operation.ts";
 import { textOf, toOutcome } from "../shared/osb/outcomes.ts";
 import type { Brokers, Provided } from "../shared/osb/provided.ts";
+import { getContextPlace, toBrokerAnnotations } from "../shared/osb/platform-context.ts";
 import { findProvidedPlan } from "../shared/osb/provided-plan.ts";
 import { underWay } from "../shared/osb/ready.ts";
 import { removeAtBroker } from "../shared/osb/removal.ts";
-import { getTenancy, TENANCY_KINDS } from "../shared/tenancy.ts";
+import { TENANCY_KINDS } from "../shared/tenancy.ts";
 import { isBindingUnderWay, listBindings, removeBindings, removeUnshared } from "./bindings.ts";
 import { toDeprovision, toPoll, toProvision, toUpdate } from "./broker-requests.ts";
 import { findEntry, findRestored } from "./plan-entry.ts";
+import { removeOldParameters } from "./old-parameters.ts";
 import { keepToldParameters } from "./told-parameters.ts";
 import { planInstance, refusedUpdateOf, toTarget, type InstanceStep } from "./plan.ts";
 
@@ -64,7 +66,7 @@ const INDEXES = {
 
 const PERMISSIONS: readonly Permission[] = [
   { resource: ServiceBinding, verbs: ["delete"] },
-  { resource: Secret, verbs: ["get", "create", "patch"] },
+  { resource: Secret, verbs: ["get", "create", "patch", "delete"] },
 ];
 
 export function managedInstanceController(shared: Omit<Brokers, "memory">): Controller {
@@ -211,7 +213,12 @@ async function toRequest(
 ): Promise<BrokerRequest> {
   const target = operation?.target ?? provided;
   const { namespace = "" } = instance.metadata;
-  const facts = { guid, name: displayNameOf(instance), tenancy: getTenancy(context.read, namespace) };
+  const facts = {
+    guid,
+    name: displayNameOf(instance),
+    annotations: toBrokerAnnotations(instance.metadata),
+    place: getContextPlace(context.read, namespace),
+  };
   const isNew = kind === "provision" || target.parametersSecret !== provided.parametersSecret;
   const parameters = await readParameters(
     { namespace, name: isNew ? target.parametersSecret : undefined },
@@ -230,6 +237,7 @@ async function toDone(
   body: Record<string, unknown>,
 ): Promise<Record<string, unknown>> {
   const provided = work.operation?.target ?? work.provided;
+  await removeOldParameters(instance, { before: work.provided, after: provided }, work);
   return { provided, ...toDashboard(body), ...(await keepToldParameters(instance, provided, work)) };
 }
 

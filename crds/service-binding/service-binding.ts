@@ -24,6 +24,11 @@ const spec = immutable(
     instanceRef: refAnywhere("ServiceInstance").describe(
       "The ServiceInstance, by name, in this namespace or in that of a space which shares it with this one.",
     ),
+    predecessorRef: refTo("ServiceBinding")
+      .optional()
+      .describe(
+        "The binding of the same instance which this one is to replace, where the plan has rotatable bindings: its broker takes the parameters over.",
+      ),
     parametersSecretRef: refTo("Secret")
       .optional()
       .describe(
@@ -35,8 +40,14 @@ const spec = immutable(
   "appRef",
   "routeRef",
   "instanceRef",
+  "predecessorRef",
   "parametersSecretRef",
 );
+
+const time = z.string().max(64).meta({ format: "date-time" });
+
+/** Characters of a drain's host and port. */
+export const MAX_DRAIN_ADDRESS = 300;
 
 export const ServiceBinding = defineKind({
   group: GROUP,
@@ -72,6 +83,11 @@ export const ServiceBinding = defineKind({
       message: "type route needs a routeRef, and others have none",
     },
     { rule: "self.type != 'key' || has(self.name)", message: "a key needs a name" },
+    {
+      rule: "!has(self.predecessorRef) || !has(self.parametersSecretRef)",
+      message: "a successor has the parameters of its predecessor",
+      fieldPath: ".predecessorRef",
+    },
   ]),
   status: readyStatus({
     lastOperation: lastOperation.optional(),
@@ -83,6 +99,15 @@ export const ServiceBinding = defineKind({
       .max(2048)
       .optional()
       .describe("The address to which requests of the route go first. Only with type route."),
+    syslogDrainAddress: z
+      .string()
+      .max(MAX_DRAIN_ADDRESS)
+      .optional()
+      .describe(
+        "Host and port of the log drain that the broker gave. Another one in the Secret is not trusted as the broker is.",
+      ),
+    expiresAt: time.optional().describe("When the broker says that the credentials end."),
+    renewBefore: time.optional().describe("When the broker says that they should have been replaced."),
     binding: z
       .object({ name: objectName.describe("Name of the Secret.") })
       .optional()

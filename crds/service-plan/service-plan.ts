@@ -44,6 +44,10 @@ export const ServicePlan = defineKind({
       .boolean()
       .optional()
       .describe("Whether an instance can change from it to another plan. Defaults to the offering's."),
+    bindingRotatable: z
+      .boolean()
+      .optional()
+      .describe("Whether its broker makes a new binding as the successor of an older one."),
     costs: jsonText.optional().describe("What it costs, as a JSON list."),
     metadata: jsonText.optional().describe("What else the catalog says of it, as JSON."),
     schemas: jsonText.optional().describe("The JSON schemas of its parameters, as JSON."),

@@ -22,8 +22,16 @@ import { toSingleton, type Singleton } from "../leases/singletons.ts";
 import type { PeerServers, PlatformContext } from "../platform-context.ts";
 import { startAppLog } from "./app-log.ts";
 import { listTelemetryAddresses } from "./replica-logs.ts";
+import { chooseDrains, MAX_DRAINS, MAX_DRAINS_OF_APP } from "./drain-limits.ts";
 import { createTelemetryClient } from "./telemetry-client.ts";
-import { listCandidates, readDrain, versionOf, type Candidate, type RefusedDrain } from "./wanted-drains.ts";
+import {
+  listCandidates,
+  readDrain,
+  versionOf,
+  type Candidate,
+  type FoundDrain,
+  type RefusedDrain,
+} from "./wanted-drains.ts";
 
 const KINDS: readonly ResourceRef[] = [
   App,
@@ -44,8 +52,6 @@ export const LOG_DRAIN_PERMISSIONS: readonly Permission[] = [
 const LOOK_MS = 2_000;
 /** After this time a drain's Secrets are read again, as no informer watches them. */
 const REREAD_MS = 60_000;
-const MAX_DRAINS = 1_000;
-const MAX_OF_APP = 10;
 
 type Context = Pick<PlatformContext, "informers" | "membership" | "log" | "options" | "disposables">;
 
@@ -106,14 +112,23 @@ function listMoved(apps: readonly string[], places: Map<string, string>, find: (
 interface Known {
   version: string;
   readAt: number;
-  drain: WantedDrain | RefusedDrain | undefined;
+  drain: NamedDrain | RefusedDrain | undefined;
 }
+
+type NamedDrain = FoundDrain & Pick<WantedDrain, "version">;
+
+const LIMITS = {
+  app: `an app has at most ${MAX_DRAINS_OF_APP}, and older ones go first`,
+  platform: `there are more than ${MAX_DRAINS} on the platform, of which each org gets its share, older ones first`,
+};
 
 /** Reads the Secrets of a binding when it is new, has changed, or was read long ago. */
 class KnownDrains {
   readonly #known = new Map<string, Known>();
   readonly #tell: Keeper["tell"];
   readonly #log: Logger;
+  /** Keys of those over a limit, of which their apps were told. */
+  #left = new Set<string>();
 
   constructor(tell: Keeper["tell"], log: Logger) {
     this.#tell = tell;
@@ -132,7 +147,17 @@ class KnownDrains {
       await this.#refresh(candidate, sources, now).catch((err: unknown) =>
         this.#log.debug({ err, binding: candidate.binding.metadata.name }, "the Secret of a drain cannot be read"),
       );
-    return withinLimits([...this.#known.values()].flatMap(({ drain }) => (drain && "address" in drain ? [drain] : [])));
+    return this.#choose([...this.#known.values()].flatMap(({ drain }) => (drain && "address" in drain ? [drain] : [])));
+  }
+
+  /** Tells the apps of those that are left out, once. */
+  #choose(wanted: readonly NamedDrain[]): WantedDrain[] {
+    const { used, left } = chooseDrains(wanted);
+    for (const { drain, limit } of left)
+      if (!this.#left.has(drain.key))
+        this.#tell(drain.app, `The log drain of service ${drain.service} is not used: ${LIMITS[limit]}.`);
+    this.#left = new Set(left.map(({ drain }) => drain.key));
+    return used;
   }
 
   async #refresh(candidate: Candidate, sources: Parameters<typeof readDrain>[1], now: number): Promise<void> {
@@ -150,17 +175,4 @@ const keyOf = ({ binding }: Candidate): string => binding.metadata.uid ?? "";
 
 function digestOf(version: string, { address, certificates }: Omit<WantedDrain, "version">): string {
   return JSON.stringify([version, address, certificates]);
-}
-
-/** An app gets one drain to an address, whatever the number of its bindings. */
-function withinLimits(drains: readonly WantedDrain[]): WantedDrain[] {
-  const byAddress = new Map(drains.toReversed().map((drain) => [`${drain.app.guid} ${drain.address.url}`, drain]));
-  const counts = new Map<string, number>();
-  return [...byAddress.values()]
-    .filter(({ app }) => {
-      const count = (counts.get(app.guid) ?? 0) + 1;
-      counts.set(app.guid, count);
-      return count <= MAX_OF_APP;
-    })
-    .slice(0, MAX_DRAINS);
 }

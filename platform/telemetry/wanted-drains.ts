@@ -16,10 +16,10 @@ import { findTenancy, type Tenancy } from "../../controllers/shared/tenancy.ts";
 import { Secret } from "../../kube/api/builtin.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import type { Reader } from "../../kube/cache/reader.ts";
-import type { WantedDrain } from "../../telemetry/drains/app-drains.ts";
-import { parseDrainAddress, type DrainAddress } from "../../telemetry/drains/drain-address.ts";
+import { parseDrainAddress, toHostAndPort, type DrainAddress } from "../../telemetry/drains/drain-address.ts";
 import type { DrainCertificates, DrainNetwork } from "../../telemetry/drains/drain-connection.ts";
 import type { DrainedApp } from "../../telemetry/drains/syslog-message.ts";
+import type { CountedDrain } from "./drain-limits.ts";
 
 /** A binding that may have a drain. */
 export interface Candidate {
@@ -40,6 +40,12 @@ export interface RefusedDrain {
   app: DrainedApp;
   problem: string;
 }
+
+/** A drain that may be used. */
+export type FoundDrain = Omit<CountedDrain, "version"> & {
+  /** Name of the bound instance. */
+  service: string;
+};
 
 export interface DrainSources {
   read: Reader;
@@ -92,7 +98,7 @@ export function versionOf({ binding, instance, app }: Candidate, read: Reader): 
 export async function readDrain(
   { binding, instance, app }: Candidate,
   { read, client }: DrainSources,
-): Promise<Omit<WantedDrain, "version"> | RefusedDrain | undefined> {
+): Promise<FoundDrain | RefusedDrain | undefined> {
   const content = await (instance.spec.type === "managed"
     ? readManaged(binding, client)
     : readUserProvided(instance, client));
@@ -109,7 +115,14 @@ export async function readDrain(
       problem: `The log drain of service ${name} gets nothing: it asks for metrics alone, and logs are sent.`,
     };
   const certificates = toCertificates(content.credentials);
-  return { key, app, address, certificates, network: toNetwork({ binding, instance }, address, read) };
+  const since = toText(binding.metadata.creationTimestamp);
+  const network = toNetwork({ binding, instance }, address, read);
+  return { key, app, address, certificates, network, since, service: name };
+}
+
+/** A client library may make a Date of it. */
+function toText(time: unknown): string {
+  return time instanceof Date ? time.toISOString() : typeof time === "string" ? time : "";
 }
 
 async function readManaged(binding: ServiceBinding, client: DrainSources["client"]): Promise<DrainContent | undefined> {
@@ -144,14 +157,19 @@ function toCertificates(credentials: Credentials | null): DrainCertificates {
   return Object.fromEntries(texts);
 }
 
-/** The drain of a broker of the platform may be anywhere; any other is judged as a broker of the app's space. */
+/**
+ * The drain of a broker of the platform may be anywhere; any other is judged as a broker of the app's space. So is one to another host than the broker
+ * gave, since others than the platform may be able to edit the binding's Secret.
+ */
 function toNetwork(
   { binding, instance }: Pick<Candidate, "binding" | "instance">,
-  { host }: DrainAddress,
+  address: DrainAddress,
   read: Reader,
 ): DrainNetwork {
+  const { host } = address;
   const own = instance.metadata.namespace;
-  const namespace = instance.spec.type === "managed" ? binding.status?.provided?.brokerRef.namespace : own;
+  const isOfBroker = instance.spec.type === "managed" && binding.status?.syslogDrainAddress === toHostAndPort(address);
+  const namespace = isOfBroker ? binding.status?.provided?.brokerRef.namespace : own;
   const url = `https://${isIP(host) === 6 ? `[${host}]` : host}`;
   const rule = addressRuleOf({ metadata: { name: "drain", namespace: namespace ?? own }, spec: { url } }, read);
   return { lookup: toLookup(rule), mayConnect: rule ?? (() => true) };

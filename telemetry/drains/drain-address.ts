@@ -48,6 +48,11 @@ export function parseDrainAddress(text: string): DrainAddress | DrainProblem {
   };
 }
 
+/** Where it is connected to, which may be shown to people. */
+export function toHostAndPort({ host, port }: Pick<DrainAddress, "host" | "port">): string {
+  return `${host}:${port}`;
+}
+
 function isTransport(text: string): text is DrainTransport {
   return Object.hasOwn(PORTS, text);
 }

@@ -3,6 +3,8 @@ import { App } from "../../../crds/app/app.ts";
 import { newGUID } from "../../../crds/guid.ts";
 import { LABELS } from "../../../crds/labels.ts";
 import { displayNameOf, generatedName } from "../../../crds/object-names.ts";
+import { newestBound } from "../../../crds/service-binding/bound-service.ts";
+import { isPredecessor } from "../../../crds/service-binding/rotation.ts";
 import { instanceNamespaceOf, ServiceBinding } from "../../../crds/service-binding/service-binding.ts";
 import { isWithin, type ServiceInstance } from "../../../crds/service-instance/service-instance.ts";
 import type { Session } from "../../access/session.ts";
@@ -11,6 +13,7 @@ import { appOwnerReferences } from "../app/owner-app.ts";
 import { metadataForCreate, type MetadataInput } from "../../http/metadata.ts";
 import { requireKeyQuota } from "../quota/check.ts";
 import { bindingsOfApp, instanceOf } from "./bindings.ts";
+import { planOf } from "./catalog.ts";
 import { createManagedBinding, isBindingFailed, requireBindable } from "./managed-binding.ts";
 import type { Parameters } from "./parameters-secret.ts";
 import { requireShareable } from "./sharing.ts";
@@ -58,12 +61,31 @@ export async function createBinding(
       ...(name && { name }),
       appRef: { name: app.metadata.name },
       instanceRef: toInstanceRef(instance, namespace),
+      ...(isOneOfSeveral && !parameters && toPredecessor(session, app, instance)),
     },
   };
   const taken = () => unprocessable(BOUND);
   return instance.spec.type === "managed"
     ? createManagedBinding(session, draft, { parameters, taken })
     : session.create(ServiceBinding, draft, taken);
+}
+
+/** The binding that the broker replaces, where it can. Parameters of one's own make a new one. */
+function toPredecessor(
+  { cache, now }: Session,
+  app: App,
+  instance: ServiceInstance,
+): { predecessorRef?: { name: string } } {
+  if (!planOf(cache, instance)?.spec.bindingRotatable) return {};
+  const { namespace = "", name: appName } = app.metadata;
+  const successor = {
+    type: "app",
+    appRef: { name: appName },
+    instanceRef: toInstanceRef(instance, namespace),
+  } as const;
+  const candidates = bindingsOfApp(cache, app).filter((one) => isPredecessor(one, successor, now()));
+  const [newest] = newestBound(candidates.map((binding) => ({ binding, instance })));
+  return newest ? { predecessorRef: { name: newest.binding.metadata.name } } : {};
 }
 
 /** Names the namespace only where it is another one. */

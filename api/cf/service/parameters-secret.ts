@@ -1,7 +1,8 @@
 // Parameters for a service broker, in a Secret of the platform, so that they are in no object that others read.
 import { randomBytes } from "node:crypto";
 import { Secret } from "../../../kube/api/builtin.ts";
-import type { KubeObject } from "../../../kube/api/object.ts";
+import type { KubeObject, OwnerReference } from "../../../kube/api/object.ts";
+import { isNotFound } from "../../../kube/client/errors.ts";
 import { apiVersionOf, type ResourceRef } from "../../../kube/api/resource-ref.ts";
 import { accessSecret } from "../../access/rbac-lag.ts";
 import type { Session } from "../../access/session.ts";
@@ -36,10 +37,20 @@ function isDeeper(value: unknown, levels: number): boolean {
   return levels === 0 || Object.values(value).some((one) => isDeeper(one, levels - 1));
 }
 
+/** Where parameters are kept. */
+interface Place {
+  namespace: string;
+  /** The beginning of the Secret's name. */
+  stem: string;
+  labels: Record<string, string>;
+  /** The object that they are for, where it is there already. */
+  owner?: { ref: ResourceRef; object: KubeObject };
+}
+
 /** A new Secret under a name of its own each time: another name is what the broker is told of. Undefined without parameters. */
 export async function keepParameters(
   session: Session,
-  { namespace, stem, labels }: { namespace: string; stem: string; labels: Record<string, string> },
+  { namespace, stem, labels, owner }: Place,
   parameters: Parameters | null | undefined,
 ): Promise<KeptParameters | undefined> {
   if (!parameters) return undefined;
@@ -47,16 +58,37 @@ export async function keepParameters(
   const { platformClient, signal } = session;
   const key = { namespace, name: `${stem}-parameters-${randomBytes(4).toString("hex")}` };
   const data = { parameters: Buffer.from(JSON.stringify(parameters)).toString("base64") };
-  const draft = { metadata: { ...key, labels }, type: "Opaque", immutable: true, data };
+  const metadata = { ...key, labels, ...(owner && { ownerReferences: [toOwner(owner.ref, owner.object)] }) };
+  const draft = { metadata, type: "Opaque", immutable: true, data };
   await accessSecret(() => platformClient.create(Secret, draft, { signal }), signal);
   return {
     name: key.name,
-    async giveTo(ref, { metadata: { name, uid = "" } }) {
-      const ownerReferences = [{ apiVersion: apiVersionOf(ref), kind: ref.kind, name, uid }];
+    async giveTo(ref, object) {
+      if (owner) return;
+      const ownerReferences = [toOwner(ref, object)];
       await platformClient.patch(Secret, key, { type: "merge", body: { metadata: { ownerReferences } } }, { signal });
     },
     discard: async () => void (await platformClient.delete(Secret, key)),
   };
+}
+
+function toOwner(ref: ResourceRef, { metadata: { name, uid = "" } }: KubeObject): OwnerReference {
+  return { apiVersion: apiVersionOf(ref), kind: ref.kind, name, uid };
+}
+
+/** Takes away parameters that an object no longer asks for, if they are its own by the label. */
+export async function discardParameters(
+  { platformClient, signal }: Session,
+  key: { namespace: string; name: string },
+  [label, guid]: readonly [string, string],
+): Promise<void> {
+  const secret = await platformClient.find(Secret, key, { signal });
+  if (secret?.metadata.labels?.[label] !== guid) return;
+  try {
+    await platformClient.delete(Secret, key, { signal });
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+  }
 }
 
 /** `write`, with the parameters kept before and given to what it makes; taken away when it fails. */

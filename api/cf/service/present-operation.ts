@@ -3,21 +3,24 @@ import type { LastOperation } from "../../../crds/service-instance/managed-field
 import type { KubeObject } from "../../../kube/api/object.ts";
 import { toTime } from "../../../kube/api/times.ts";
 
-/** Before its controller has seen it, its creation has not begun. */
+/** An operation that its controller has not seen. */
+function begun(type: LastOperation["type"], at: string): LastOperation {
+  return { type, state: "initial", description: "", createdAt: at, updatedAt: at };
+}
+
+/** Before its controller has seen it, its creation or deletion has not begun: how an earlier operation ended says nothing of it. */
 export function presentOperation({
   metadata,
   status,
 }: Pick<KubeObject, "metadata"> & { status?: { lastOperation?: LastOperation | undefined } }): object {
   const created = metadata.creationTimestamp ?? new Date(0).toISOString();
-  const { type, state, description, createdAt, updatedAt } = status?.lastOperation ?? {
-    type: "create",
-    state: "initial",
-    description: "",
-    createdAt: created,
-    updatedAt: created,
-  };
+  const known = status?.lastOperation;
+  const isNew = metadata.deletionTimestamp !== undefined && known?.type !== "delete";
+  const { type, state, description, createdAt, updatedAt } = isNew
+    ? begun("delete", metadata.deletionTimestamp ?? created)
+    : (known ?? begun("create", created));
   return {
-    type: metadata.deletionTimestamp && type !== "delete" ? "delete" : type,
+    type,
     // Clients see a single state, from the moment at which CF takes the order.
     state: state === "initial" ? "in progress" : state,
     description,

@@ -39,7 +39,7 @@ async function ask(request: BrokerRequest): Promise<BrokerAnswer> {
 
 /** The controllers' reading of it. */
 const meaning = (asked: Asked | undefined, answer: BrokerAnswer): string =>
-  asked ? toOutcome(asked, answer).kind : toProgress(false, answer).state;
+  asked ? toOutcome(asked, answer).kind : toProgress("create", answer).state;
 
 describe.each(STEPS)("%s", (_step, request, asked) => {
   test("that the broker has no time for is asked again, when the broker says", async () => {

@@ -48,7 +48,18 @@ test.each<[string, unknown, RegExp]>([
   [
     "half a character in a version",
     { services: [serviceAt(1, [planAt(1, { maintenance_info: { version: "\ude00" } })])] },
-    /version: .*halves/,
+    /version: must be a semantic version/,
+  ],
+  [
+    "a version that is no semantic version",
+    { services: [serviceAt(1, [planAt(1, { maintenance_info: { version: "1.2" } })])] },
+    /version: must be a semantic version/,
+  ],
+  ["a plan without a description", { services: [serviceAt(1, [{ id: "p", name: "p" }])] }, /plans.0.description/],
+  [
+    "an empty description",
+    { services: [serviceAt(1, plansFrom(0, 1), { description: " " })] },
+    /description: is empty/,
   ],
   ["no plan", { services: [serviceAt(1, [])] }, /no plan/],
   ["no list", { services: {} }, /services/],

@@ -43,7 +43,8 @@ const words = (most: number) =>
     .string()
     .max(most)
     .transform((text) => toPlainWords(text, most));
-const description = words(MAX_DESCRIPTION).default("");
+/** As in CF, none without. */
+const description = words(MAX_DESCRIPTION).refine((text) => text.trim() !== "", "is empty");
 const json = z
   .unknown()
   .transform((value) => (value === undefined || value === null ? undefined : JSON.stringify(value)))
@@ -52,10 +53,9 @@ const json = z
     `has more than ${MAX_CATALOG_JSON} characters`,
   )
   .optional();
-const version = z
-  .string()
-  .max(255)
-  .refine(...isWellFormed);
+const SEMANTIC_VERSION =
+  /^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?(\+[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?$/;
+const version = z.string().max(255).regex(SEMANTIC_VERSION, "must be a semantic version, such as 1.2.3");
 const isSet = z.boolean().nullish();
 
 const plan = z.object({
@@ -65,6 +65,7 @@ const plan = z.object({
   free: isSet,
   bindable: isSet,
   plan_updateable: isSet,
+  binding_rotatable: isSet,
   metadata: json,
   schemas: json,
   maximum_polling_duration: z.int().min(1).max(604_800).nullish(),

@@ -73,24 +73,44 @@ test.each<[BrokerAnswer, string]>([
   expect(toOutcome("provision", given)).toMatchObject({ why });
 });
 
+test.each<[Asked, object, string]>([
+  ["update", { instance_usable: false }, "Service broker error: x The service instance cannot be used now."],
+  [
+    "update",
+    { instance_usable: true, update_repeatable: false },
+    "Service broker error: x The same update would fail again.",
+  ],
+  ["deprovision", { instance_usable: false }, "Service broker error: x The service instance cannot be used now."],
+  ["provision", { instance_usable: false, update_repeatable: false }, "Service broker error: x"],
+])("%s: what a broker says of the instance in a failure: %j", (asked, said, why) => {
+  for (const status of [400, 500])
+    expect(toOutcome(asked, answer(status, { description: "x", ...said }))).toMatchObject({ why });
+});
+
 test("words have a bound", () => {
   const { why } = toOutcome("provision", answer(500, { description: "x".repeat(20_000) })) as { why: string };
   expect([why.length < 9000, why.endsWith("check the broker's logs")]).toEqual([true, true]);
 });
 
-test.each<[boolean, BrokerAnswer, object]>([
-  [false, answer(200, { state: "succeeded", description: "fast" }), { state: "succeeded", description: "fast" }],
-  [false, answer(200, { state: "failed", description: "no disk" }), { state: "failed", description: "no disk" }],
-  [false, answer(200, { state: "in progress", description: "half" }), { state: "in progress", description: "half" }],
-  [false, answer(200, { state: "odd" }), { state: "in progress" }],
-  [false, answer(400, { description: "no such operation" }), { state: "failed", description: "no such operation" }],
-  [false, answer(404), { state: "in progress" }],
-  [false, answer(500), { state: "in progress" }],
-  [false, { kind: "lost", why: "x" }, { state: "in progress" }],
-  [false, answer(410), { state: "failed" }],
-  [true, answer(410), { state: "succeeded" }],
-])("last_operation, deletion %s: %o", (isDeletion, given, progress) => {
-  expect(toProgress(isDeletion, given)).toMatchObject(progress);
+test.each<["create" | "update" | "delete", BrokerAnswer, object]>([
+  ["create", answer(200, { state: "succeeded", description: "fast" }), { state: "succeeded", description: "fast" }],
+  ["create", answer(200, { state: "failed", description: "no disk" }), { state: "failed", description: "no disk" }],
+  ["create", answer(200, { state: "in progress", description: "half" }), { state: "in progress", description: "half" }],
+  ["create", answer(200, { state: "odd" }), { state: "in progress" }],
+  ["create", answer(400, { description: "no such operation" }), { state: "failed", description: "no such operation" }],
+  ["create", answer(404), { state: "in progress" }],
+  ["create", answer(500), { state: "in progress" }],
+  ["create", { kind: "lost", why: "x" }, { state: "in progress" }],
+  ["create", answer(410), { state: "failed" }],
+  ["delete", answer(410), { state: "succeeded" }],
+  [
+    "update",
+    answer(200, { state: "failed", description: "no disk.", instance_usable: false, update_repeatable: false }),
+    { description: "no disk. The service instance cannot be used now. The same update would fail again." },
+  ],
+  ["create", answer(200, { state: "failed", description: "no", instance_usable: false }), { description: "no" }],
+])("last_operation, %s: %o", (type, given, progress) => {
+  expect(toProgress(type, given)).toMatchObject(progress);
 });
 
 test("questions get rarer, and the broker may say when", () => {

@@ -1,4 +1,5 @@
 // Translates a broker's answer to the outcome of the operation, by the tables of the Open Service Broker API 2.17. Pure.
+import type { LastOperation } from "../../../crds/service-instance/managed-fields.ts";
 import type { BrokerAnswer } from "./call-broker.ts";
 import { cutWords, toBrokerError, toMalformed } from "./broker-words.ts";
 
@@ -44,7 +45,7 @@ export function toOutcome(asked: Asked, answer: BrokerAnswer): Outcome {
   }
   const { status } = answer;
   if (DONE[asked].includes(status) || status === 202) return toSuccess(asked, answer);
-  return status >= 400 && status < 500 ? toRefusal(answer) : toFailure(asked, answer);
+  return status >= 400 && status < 500 ? toRefusal(asked, answer) : toFailure(asked, answer);
 }
 
 function later(why: string, retryAfterSeconds?: number): Outcome {
@@ -53,7 +54,7 @@ function later(why: string, retryAfterSeconds?: number): Outcome {
 
 /** A status that nobody expects, and those of a broker that fails. */
 function toFailure(asked: Asked, answer: Answered): Outcome {
-  const why = toBrokerError(answer);
+  const why = withUsability(asked, answer);
   const { status, retryAfterSeconds } = answer;
   if (asked === "update" && GATEWAY_STATUS.includes(status)) return later(why, retryAfterSeconds);
   // A redirection is not followed, and has made nothing.
@@ -66,12 +67,25 @@ const UNPROCESSABLE: Readonly<Record<string, string>> = {
 };
 const CONCURRENCY = "The service broker could not perform this operation in parallel with other running operations";
 
-function toRefusal(answer: Answered): Outcome {
+/** The words of a failed update or deletion, with what the broker says about the instance. */
+function withUsability(asked: Asked, answer: Answered): string {
+  const type = asked === "update" ? "update" : isRemoval(asked) ? "delete" : "create";
+  return `${toBrokerError(answer)}${toUsability(type, answer.body)}`;
+}
+
+/** In words, since people have to act. Empty where the specification gives these members no meaning. */
+function toUsability(type: LastOperation["type"], body: Record<string, unknown> | undefined): string {
+  const isUnusable = type !== "create" && body?.["instance_usable"] === false;
+  const isFinal = type === "update" && body?.["update_repeatable"] === false;
+  return `${isUnusable ? " The service instance cannot be used now." : ""}${isFinal ? " The same update would fail again." : ""}`;
+}
+
+function toRefusal(asked: Asked, answer: Answered): Outcome {
   const { status, body, retryAfterSeconds } = answer;
   if (LATER_STATUS.includes(status)) return later(toBrokerError(answer), retryAfterSeconds);
   const error = status === 422 ? textOf(body?.["error"]) : undefined;
   if (error === "ConcurrencyError") return later(CONCURRENCY, retryAfterSeconds);
-  const why = (error && UNPROCESSABLE[error]) ?? toBrokerError(answer);
+  const why = (error && UNPROCESSABLE[error]) ?? withUsability(asked, answer);
   return { kind: "refused", why, ...(status === 409 && { isConflict: true as const }) };
 }
 
@@ -114,24 +128,29 @@ export type Progress =
   | { state: "succeeded" | "failed"; description: string; retryAfterSeconds?: undefined };
 
 /** The answer of last_operation. Whatever is no clear answer means: ask again. */
-export function toProgress(isDeletion: boolean, answer: BrokerAnswer): Progress {
+export function toProgress(type: LastOperation["type"], answer: BrokerAnswer): Progress {
   if (answer.kind !== "answer") return UNKNOWN;
   const { status, body, retryAfterSeconds } = answer;
   if (status === 410)
-    return isDeletion
+    return type === "delete"
       ? { state: "succeeded", description: "" }
       : { state: "failed", description: "The service broker no longer has it." };
   if (status === 400) return { state: "failed", description: cutWords(textOf(body?.["description"]) ?? "Bad request") };
-  return status === 200 && body ? toStated(body, retryAfterSeconds) : { ...UNKNOWN, retryAfterSeconds };
+  return status === 200 && body ? toStated(type, body, retryAfterSeconds) : { ...UNKNOWN, retryAfterSeconds };
 }
 
 const UNKNOWN = { state: "in progress", description: undefined, retryAfterSeconds: undefined } as const;
 
-function toStated(body: Record<string, unknown>, retryAfterSeconds: number | undefined): Progress {
+function toStated(
+  type: LastOperation["type"],
+  body: Record<string, unknown>,
+  retryAfterSeconds: number | undefined,
+): Progress {
   const { state } = body;
   const said = textOf(body["description"]);
   const description = said && cutWords(said);
-  if (state === "succeeded" || state === "failed") return { state, description: description ?? "" };
+  if (state === "succeeded") return { state, description: description ?? "" };
+  if (state === "failed") return { state, description: `${description ?? ""}${toUsability(type, body)}`.trim() };
   return { state: "in progress", description, retryAfterSeconds };
 }
 

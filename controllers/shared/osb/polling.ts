@@ -18,7 +18,7 @@ export async function askProgress(
   const { context, memory, guid, maximumSeconds } = work;
   const waitMs = memory.waitMs(guid, { createdAt: since }, context.now());
   if (waitMs > 0) return { state: "in progress", delayMs: waitMs, description: undefined };
-  const progress = await readProgress(work, type === "delete");
+  const progress = await readProgress(work, type);
   const now = context.now();
   if (progress.state !== "in progress") memory.forget(guid);
   if (progress.state === "failed") return { state: "failed", why: progress.description };
@@ -40,10 +40,10 @@ export function waitToPoll(
 }
 
 /** A broker that cannot be asked has said nothing. */
-async function readProgress(work: Provided, isDeletion: boolean): Promise<Progress> {
+async function readProgress(work: Provided, type: "create" | "update" | "delete"): Promise<Progress> {
   const { provided, requests, operation } = work;
   try {
-    return toProgress(isDeletion, await askBroker(provided, () => requests.poll(operation?.id), work));
+    return toProgress(type, await askBroker(provided, () => requests.poll(operation?.id), work));
   } catch (error) {
     if (!isBrokerMissing(error)) throw error;
     return { state: "in progress", description: error.message, retryAfterSeconds: undefined };

@@ -365,6 +365,37 @@ describe("by the CF API", () => {
     expect(await bench.read(`${PATH}/${guid}/parameters`)).toEqual({ size: 9 });
   });
 
+  test("only the parameters that the broker has are kept, whatever the number of updates", async () => {
+    const { guid } = await create({ parameters: { size: 1 } });
+    const kept = async (): Promise<unknown[]> => {
+      const labelSelector = `cupola.dev/service-instance-guid=${guid}`;
+      const { items } = await bench.testEnv.kube.list(Secret, { labelSelector });
+      const own = bench.testEnv.replicas[0].api.cache.store(ServiceInstance).byIndex("guid", guid)[0];
+      expect(items.map(({ metadata }) => metadata.ownerReferences?.[0]?.uid)).toEqual(
+        items.map(() => own?.metadata.uid),
+      );
+      return items.map(
+        ({ data }) => JSON.parse(Buffer.from(data?.["parameters"] ?? "", "base64").toString()) as unknown,
+      );
+    };
+    expect(await kept()).toEqual([{ size: 1 }]);
+    for (const size of [2, 3])
+      expect((await bench.job(await bench.call("PATCH", `${PATH}/${guid}`, { parameters: { size } }))).state).toBe(
+        "COMPLETE",
+      );
+    expect(await kept()).toEqual([{ size: 3 }]);
+    // The broker refuses one: it goes with the next.
+    broker.answer(guid, () => ({ status: 400, body: { description: "too large" } }));
+    expect((await bench.job(await bench.call("PATCH", `${PATH}/${guid}`, { parameters: { size: 4 } }))).state).toBe(
+      "FAILED",
+    );
+    broker.answer(guid, () => ({ status: 200, body: {} }));
+    expect((await bench.job(await bench.call("PATCH", `${PATH}/${guid}`, { parameters: { size: 5 } }))).state).toBe(
+      "COMPLETE",
+    );
+    expect(await kept()).toEqual([{ size: 5 }]);
+  });
+
   test("an update is taken although kubectl has named a plan that is not there", async () => {
     const { guid } = await create();
     const found = bench.testEnv.replicas[0].api.cache.store(ServiceInstance).byIndex("guid", guid)[0];
