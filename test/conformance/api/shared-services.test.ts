@@ -115,6 +115,17 @@ describe("a shared instance", () => {
     expect(await namesFor("admin", `&space_guids=${other.guid}&organization_guids=${org.guid}`)).toContain(of.name);
     const seen = await bench.call("GET", `${sharedPath(of)}?fields[space]=name`, undefined, "bob");
     expect(seen.json.included.spaces).toEqual([{ name: "other" }]);
+    // Another target is no news for the members of this one.
+    const third = await bench.space(org, freeName("third"));
+    expect((await share(of, [third])).json.data).toHaveLength(2);
+    for (const [person, count] of [
+      ["bob", 1],
+      ["ann", 2],
+    ] as const) {
+      expect((await bench.call("GET", sharedPath(of), undefined, person)).json.data).toHaveLength(count);
+      const usage = await bench.call("GET", `${sharedPath(of)}/usage_summary`, undefined, person);
+      expect(usage.json.usage_summary).toHaveLength(count);
+    }
     // To see it is not to change it.
     const changed = await bench.call("PATCH", `${INSTANCES}/${of.guid}`, { tags: ["x"] }, "bob");
     expect(changed.status).toBe(403);
