@@ -52,7 +52,7 @@ export async function startHereServices({ home, admin, log }: HereServicesOption
       const wanted = store.find({ namespace: SYSTEM_NAMESPACE, name: hereServiceName(database) });
       const kept = running.get(database);
       const asked = wanted?.data?.["asked"] ?? "";
-      if (wanted && !kept) running.set(database, keepRunning({ home, admin, log }, database, asked));
+      if (wanted && !kept) running.set(database, new KeptDatabase({ home, admin, log }, database, asked));
       else if (wanted) kept?.ask(asked);
       else if (kept) {
         running.delete(database);
@@ -74,66 +74,83 @@ export async function startHereServices({ home, admin, log }: HereServicesOption
   };
 }
 
-interface KeptDatabase {
+/** Keeps one running: starts it again after each end, later each time. */
+class KeptDatabase {
   /** Resolves after the first start, or its failure. */
-  tried: Promise<void>;
-  /** Starts at once, when it waits after a failure. */
-  ask(request: string): void;
-  stop(): Promise<void>;
-}
+  readonly tried: Promise<void>;
+  readonly #options: HereServicesOptions;
+  readonly #database: Database;
+  readonly #stopping = new AbortController();
+  readonly #onTried: () => void;
+  readonly #ended: Promise<void>;
+  #asked: string;
+  #broker: RunningBroker | undefined;
+  #wake = new AbortController();
 
-/** Starts it again after each end, later each time. */
-function keepRunning({ home, admin, log }: HereServicesOptions, database: Database, first: string): KeptDatabase {
-  const stopping = new AbortController();
-  const { promise: tried, resolve: onTried } = Promise.withResolvers<void>();
-  let asked = first;
-  let broker: RunningBroker | undefined;
-  let wake = new AbortController();
-  const report = (answer: HereService): Promise<void> =>
-    tell(admin, database, { ...answer, answered: asked }).catch((err: unknown) =>
-      log.error({ err, database }, "database"),
-    );
-  const runOnce = async (): Promise<void> => {
-    try {
-      broker = await startDatabaseBroker(home, database, { log, signal: stopping.signal });
-      await report({ url: broker.url });
-    } catch (error) {
-      const problem = error instanceof Error ? error.message : String(error);
-      log.error({ database, problem }, "a database of this machine could not start");
-      await report({ problem });
-    }
-    onTried();
-  };
-  const run = async (): Promise<void> => {
-    for (let pause = RETRY_MS; !stopping.signal.aborted; pause = Math.min(pause * 2, MAX_RETRY_MS)) {
-      await runOnce();
-      if (stopping.signal.aborted) break;
-      if (broker) {
-        await broker.ended;
+  constructor(options: HereServicesOptions, database: Database, asked: string) {
+    this.#options = options;
+    this.#database = database;
+    this.#asked = asked;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.tried = promise;
+    this.#onTried = resolve;
+    this.#ended = this.#run();
+  }
+
+  /** Starts at once, when it waits after a failure. */
+  ask(request: string): void {
+    if (request === this.#asked) return;
+    this.#asked = request;
+    if (this.#broker) void this.#report({ url: this.#broker.url });
+    this.#wake.abort();
+    this.#wake = new AbortController();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await this.#broker?.stop();
+    await this.#ended;
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#stopping;
+    for (let pause = RETRY_MS; !signal.aborted; pause = Math.min(pause * 2, MAX_RETRY_MS)) {
+      await this.#start();
+      if (signal.aborted) break;
+      if (this.#broker) {
+        await this.#broker.ended;
         pause = RETRY_MS;
       }
-      broker = undefined;
-      const signal = AbortSignal.any([stopping.signal, wake.signal]);
-      await delay(pause, undefined, { signal }).catch(() => undefined);
+      this.#broker = undefined;
+      const woken = AbortSignal.any([signal, this.#wake.signal]);
+      await delay(pause, undefined, { signal: woken }).catch(() => undefined);
     }
-    await broker?.stop();
-  };
-  const ended = run();
-  return {
-    tried,
-    ask(request) {
-      if (request === asked) return;
-      asked = request;
-      if (broker) void report({ url: broker.url });
-      wake.abort();
-      wake = new AbortController();
-    },
-    async stop() {
-      stopping.abort();
-      await broker?.stop();
-      await ended;
-    },
-  };
+    await this.#broker?.stop();
+  }
+
+  async #start(): Promise<void> {
+    const { home, log } = this.#options;
+    const database = this.#database;
+    try {
+      this.#broker = await startDatabaseBroker(home, database, { log, signal: this.#stopping.signal });
+      await this.#report({ url: this.#broker.url });
+    } catch (error) {
+      const problem = error instanceof Error ? error.message : String(error);
+      if (!this.#stopping.signal.aborted)
+        log.error({ database, problem }, "a database of this machine could not start");
+      await this.#report({ problem });
+    }
+    this.#onTried();
+  }
+
+  async #report(answer: HereService): Promise<void> {
+    const { admin, log } = this.#options;
+    try {
+      await tell(admin, this.#database, { ...answer, answered: this.#asked });
+    } catch (err) {
+      log.error({ err, database: this.#database }, "the ConfigMap of a database could not be written");
+    }
+  }
 }
 
 /** Only where the ConfigMap still is: whoever deleted it does not get it back. */

@@ -102,11 +102,7 @@ async function start(options: LocalOptions, disposables: AsyncDisposableStack): 
   await seedOnce(doOnce, admin);
   const clusters = await startHereClusters({ home, admin, log: options.log });
   disposables.defer(() => clusters.stop());
-  const users = [
-    { name: "admin", token: tokens.admin },
-    { name: DEVELOPER, token: tokens.developer },
-  ];
-  writeFileSync(home.kubeconfig, kubeconfigText({ ...access, users }), { mode: 0o600 });
+  writeKubeconfig(home, access, tokens);
   const ports = { port: portOf(platform.url), kubePort: portOf(server.url) };
   const id = remember(home, ports);
   const displaced = findDisplacedApps((await admin.list(LRP)).items, join(home.data, "droplets"));
@@ -123,6 +119,14 @@ async function start(options: LocalOptions, disposables: AsyncDisposableStack): 
     clearRunning(home);
   };
   return { url: platform.url, kubeUrl: server.url, doOnce, displaced, stop };
+}
+
+function writeKubeconfig(home: Home, access: { server: string; ca: string }, { admin, developer }: Tokens): void {
+  const users = [
+    { name: "admin", token: admin },
+    { name: DEVELOPER, token: developer },
+  ];
+  writeFileSync(home.kubeconfig, kubeconfigText({ ...access, users }), { mode: 0o600 });
 }
 
 /** Objects of a new home, and those that homes of older versions lack. */

@@ -19,6 +19,27 @@ export function addServices(program: Command): void {
     .description("list service instances of the space, and the apps that are bound to them")
     .addHelpText("after", example("cup services", "cup services --json", "cup services enable postgres"))
     .action(withContext(async (context) => (await import("../service/list.ts")).listServices(context)));
+  addDatabases(services);
+  program
+    .command("service <service>")
+    .description("show a service instance, its last operation and its bindings")
+    .addHelpText("after", example("cup service shop-db"))
+    .action(
+      withContext(async (context, name: string) => (await import("../service/show.ts")).showService(context, name)),
+    );
+  program
+    .command("marketplace [offering]")
+    .description("list the offerings that the space may use, or the plans of one")
+    .addHelpText("after", example("cup marketplace", "cup marketplace postgres"))
+    .action(
+      withContext(async (context, offering?: string) =>
+        (await import("../service/marketplace.ts")).showMarketplace(context, offering),
+      ),
+    );
+}
+
+/** Databases of this machine. */
+function addDatabases(services: Command): void {
   services
     .command("enable <databases...>")
     .description("offer databases of this machine, postgres or redis, on the laptop's platform")
@@ -35,22 +56,6 @@ export function addServices(program: Command): void {
     .action(
       withContext(async (context, names: string[]) =>
         (await import("../service/enable.ts")).disableServices(context, names),
-      ),
-    );
-  program
-    .command("service <service>")
-    .description("show a service instance, its last operation and its bindings")
-    .addHelpText("after", example("cup service shop-db"))
-    .action(
-      withContext(async (context, name: string) => (await import("../service/show.ts")).showService(context, name)),
-    );
-  program
-    .command("marketplace [offering]")
-    .description("list the offerings that the space may use, or the plans of one")
-    .addHelpText("after", example("cup marketplace", "cup marketplace postgres"))
-    .action(
-      withContext(async (context, offering?: string) =>
-        (await import("../service/marketplace.ts")).showMarketplace(context, offering),
       ),
     );
 }

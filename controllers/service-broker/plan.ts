@@ -145,9 +145,7 @@ function toPlan(
       position,
       description: plan.description,
       free: plan.free ?? true,
-      ...(typeof plan.bindable === "boolean" && { bindable: plan.bindable }),
-      ...(typeof plan.plan_updateable === "boolean" && { planUpdateable: plan.plan_updateable }),
-      ...(plan.binding_rotatable === true && { bindingRotatable: true }),
+      ...toAbilities(plan),
       ...(costs.length > 0 && { costs: JSON.stringify(costs) }),
       ...(metadata !== undefined && { metadata }),
       ...(schemas !== undefined && { schemas }),
@@ -156,6 +154,15 @@ function toPlan(
       available: true,
     },
   });
+}
+
+/** Where a plan says nothing, its offering does. */
+function toAbilities({ bindable, plan_updateable: updateable, binding_rotatable: rotatable }: CatalogPlan): object {
+  return {
+    ...(typeof bindable === "boolean" && { bindable }),
+    ...(typeof updateable === "boolean" && { planUpdateable: updateable }),
+    ...(rotatable === true && { bindingRotatable: true }),
+  };
 }
 
 function toMaintenance({ version, description }: { version: string; description?: string | null | undefined }): object {

@@ -2,21 +2,16 @@
 import { lifetimeAt } from "./lifetime.ts";
 import type { ServiceBinding } from "./service-binding.ts";
 
+/** What a binding is of: its instance, and the app, if any. */
+type Subject = Pick<ServiceBinding["spec"], "instanceRef" | "appRef" | "type">;
+
 /** Has the broker made it, for the same instance and the same user, and has it not expired? */
-export function isPredecessor(
-  { metadata, spec, status }: ServiceBinding,
-  successor: Pick<ServiceBinding["spec"], "instanceRef" | "appRef" | "type">,
-  now: Date,
-): boolean {
-  const { type, state } = status?.lastOperation ?? {};
-  return (
-    !metadata.deletionTimestamp &&
-    type === "create" &&
-    state === "succeeded" &&
-    lifetimeAt(status ?? {}, now).state !== "expired" &&
-    spec.type === successor.type &&
-    spec.appRef?.name === successor.appRef?.name &&
-    spec.instanceRef.name === successor.instanceRef.name &&
-    spec.instanceRef.namespace === successor.instanceRef.namespace
-  );
+export function isPredecessor({ metadata, spec, status = {} }: ServiceBinding, successor: Subject, now: Date): boolean {
+  const { lastOperation: last } = status;
+  const isMade = !metadata.deletionTimestamp && last?.type === "create" && last.state === "succeeded";
+  return isMade && subjectOf(spec) === subjectOf(successor) && lifetimeAt(status, now).state !== "expired";
+}
+
+function subjectOf({ instanceRef, appRef, type }: Subject): string {
+  return JSON.stringify([type, instanceRef.namespace ?? "", instanceRef.name, appRef?.name ?? ""]);
 }

@@ -61,7 +61,7 @@ export async function createBinding(
       ...(name && { name }),
       appRef: { name: app.metadata.name },
       instanceRef: toInstanceRef(instance, namespace),
-      ...(isOneOfSeveral && !parameters && toPredecessor(session, app, instance)),
+      ...(isOneOfSeveral && toPredecessor(session, { app, instance }, parameters)),
     },
   };
   const taken = () => unprocessable(BOUND);
@@ -73,10 +73,10 @@ export async function createBinding(
 /** The binding that the broker replaces, where it can. Parameters of one's own make a new one. */
 function toPredecessor(
   { cache, now }: Session,
-  app: App,
-  instance: ServiceInstance,
+  { app, instance }: { app: App; instance: ServiceInstance },
+  parameters: Parameters | null | undefined,
 ): { predecessorRef?: { name: string } } {
-  if (!planOf(cache, instance)?.spec.bindingRotatable) return {};
+  if (parameters || !planOf(cache, instance)?.spec.bindingRotatable) return {};
   const { namespace = "", name: appName } = app.metadata;
   const successor = {
     type: "app",
