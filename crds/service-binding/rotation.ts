@@ -2,7 +2,7 @@
 import { lifetimeAt } from "./lifetime.ts";
 import type { ServiceBinding } from "./service-binding.ts";
 
-/** What a binding is of: its instance, and the app, if any. */
+/** The instance and the app of a binding. */
 type Subject = Pick<ServiceBinding["spec"], "instanceRef" | "appRef" | "type">;
 
 /** Has the broker made it, for the same instance and the same user, and has it not expired? */
