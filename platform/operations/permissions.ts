@@ -139,6 +139,10 @@ function spaceRoleName(operation: Operation): string {
   return `${serviceAccountName(operation)}-secrets`;
 }
 
+/** Both usage logs. */
+const RECORDED_KINDS = [...USAGE_RECORDER_KINDS, ...SERVICE_USAGE_RECORDER_KINDS];
+const RECORDER_PERMISSIONS = [...USAGE_RECORDER_PERMISSIONS, ...SERVICE_USAGE_RECORDER_PERMISSIONS];
+
 function listSpaceRoleNames(): string[] {
   return (Object.keys(OPERATIONS) as Operation[])
     .filter((operation) => operation !== "agent" && listDeclaredPermissions(operation).some(isOnSecrets))
@@ -160,15 +164,13 @@ function listDeclaredPermissions(operation: Operation): Permission[] {
           ...[
             ...BLOB_REFERRERS,
             ...IMAGE_REFERRERS,
-            ...USAGE_RECORDER_KINDS,
-            ...SERVICE_USAGE_RECORDER_KINDS,
+            ...RECORDED_KINDS,
             ...WATCH_AUDIT_KINDS,
             ...INSTALLED_KINDS,
           ].map(toWatchPermission),
           ...JUDGE_PERMISSIONS,
           ...OPERATION_BINDING_PERMISSIONS,
-          ...USAGE_RECORDER_PERMISSIONS,
-          ...SERVICE_USAGE_RECORDER_PERMISSIONS,
+          ...RECORDER_PERMISSIONS,
           ...AUDIT_WRITER_PERMISSIONS,
         ]
       : []),
