@@ -161,13 +161,9 @@ function listDeclaredPermissions(operation: Operation): Permission[] {
     ...(operation === "controllers"
       ? [
           ...listControllerPermissions().cluster,
-          ...[
-            ...BLOB_REFERRERS,
-            ...IMAGE_REFERRERS,
-            ...RECORDED_KINDS,
-            ...WATCH_AUDIT_KINDS,
-            ...INSTALLED_KINDS,
-          ].map(toWatchPermission),
+          ...[...BLOB_REFERRERS, ...IMAGE_REFERRERS, ...RECORDED_KINDS, ...WATCH_AUDIT_KINDS, ...INSTALLED_KINDS].map(
+            toWatchPermission,
+          ),
           ...JUDGE_PERMISSIONS,
           ...OPERATION_BINDING_PERMISSIONS,
           ...RECORDER_PERMISSIONS,
