@@ -28,3 +28,14 @@ test("a line has its level as a word, an ISO time, and its message before a stac
     { level: "warn", controller: "app", key: "a", msg: "retried" },
   ]);
 });
+
+test("fields of the process are on each line, those of its parts as well", async () => {
+  const path = join(tmpdir(), `log-${randomUUID()}`);
+  const fd = openSync(path, "a", 0o600);
+  createLog(fd, { version: "1.2.3" }).child({ replica: "api-1" }).info("serves");
+  await vi.waitFor(() => expect(readFileSync(path, "utf8")).toMatch(/\n$/));
+  closeSync(fd);
+  const line = JSON.parse(readFileSync(path, "utf8")) as object;
+  rmSync(path);
+  expect(line).toEqual({ level: "info", time: expect.any(String), version: "1.2.3", replica: "api-1", msg: "serves" });
+});

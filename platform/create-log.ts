@@ -3,7 +3,6 @@ import { pino, type Logger, type LoggerOptions } from "pino";
 import { openLogDestination } from "./log-destination.ts";
 
 const options: LoggerOptions = {
-  base: undefined,
   timestamp: pino.stdTimeFunctions.isoTime,
   formatters: { level: (level) => ({ level }) },
   hooks: {
@@ -16,9 +15,12 @@ const options: LoggerOptions = {
   },
 };
 
-/** @param fd of the file or terminal to which it appends */
-export function createLog(fd: number): Logger {
-  return pino(options, openLogDestination(fd));
+/**
+ * @param fd of the file or terminal to which it appends
+ * @param fields of each line
+ */
+export function createLog(fd: number, fields: Readonly<Record<string, string>> = {}): Logger {
+  return pino({ ...options, base: fields }, openLogDestination(fd));
 }
 
 /** Pino turns an Error by itself into fields, and its message wins over a field. */

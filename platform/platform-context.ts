@@ -23,6 +23,8 @@ export interface ShutdownMode {
 /** Shared by all operations of the process. Every started part adds itself to `disposables`, which stop in reverse order. */
 export interface PlatformContext {
   options: PlatformOptions;
+  /** Name of this process among the replicas, on each line of its log. */
+  identity: string;
   log: Logger;
   client: KubeClient;
   informers: Informers;

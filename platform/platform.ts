@@ -32,6 +32,7 @@ import { presentMissingPermissions } from "./readiness.ts";
 import type { RunningLeaderWork } from "../kube/lease/leader-work.ts";
 import { createProcessMetrics, type ProcessMetrics } from "./metrics/process-metrics.ts";
 import { startMetrics } from "./metrics/start-metrics.ts";
+import { newReplicaIdentity } from "./leases/replica-membership.ts";
 import { reportReplica } from "./leases/replica-reporter.ts";
 import { startApiOperation } from "./http/start-api.ts";
 import { startWebhookOperation } from "./operations/webhook.ts";
@@ -66,27 +67,27 @@ const DEFAULT_DRAIN_MS = 5_000;
 export async function startPlatform(options: PlatformOptions): Promise<RunningPlatform> {
   const disposables = new AsyncDisposableStack();
   try {
-    return await start(options, disposables);
+    return await start(identify(options), disposables);
   } catch (error) {
     await disposables.disposeAsync();
     throw error;
   }
 }
 
-async function start(options: PlatformOptions, disposables: AsyncDisposableStack): Promise<RunningPlatform> {
+async function start({ identity, options }: Identified, disposables: AsyncDisposableStack): Promise<RunningPlatform> {
   const { operations, signal = new AbortController().signal } = options;
   const readiness = createReadiness();
   const metrics = options.metrics && (await createProcessMetrics());
   const { client, informers } = connect({ ...options, metrics }, readiness, disposables);
   const progress = { started: false };
-  await beginScratch(options);
+  await beginScratch(options, readiness);
   const opened = await openBlobs(options, readiness, disposables);
-  readiness.addCheck("disk", () => checkDiskSpace(options.data));
   readiness.addCheck("start", () => progress.started || "not all parts have been started");
   const handlers: RequestHandlers = { backends: [] };
   const server = disposables.adopt(await startPlatformServer(options, readiness, handlers), (one) => one.close());
   const startupContext: StartupContext = {
     options,
+    identity,
     log: options.log,
     client,
     informers,
@@ -114,7 +115,22 @@ async function start(options: PlatformOptions, disposables: AsyncDisposableStack
   };
 }
 
-function beginScratch({ data, scratchBytes = DEFAULT_SCRATCH_BYTES }: PlatformOptions): Promise<void> {
+interface Identified {
+  identity: string;
+  options: PlatformOptions;
+}
+
+/** The name of this process among the replicas, on each line of its log. */
+function identify(options: PlatformOptions): Identified {
+  const identity = newReplicaIdentity();
+  return { identity, options: { ...options, log: options.log.child({ replica: identity }) } };
+}
+
+function beginScratch(
+  { data, scratchBytes = DEFAULT_SCRATCH_BYTES }: PlatformOptions,
+  readiness: Readiness,
+): Promise<void> {
+  readiness.addCheck("disk", () => checkDiskSpace(data));
   return processScratch.begin({ folder: join(data, "scratch"), maxBytes: scratchBytes });
 }
 

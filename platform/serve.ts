@@ -4,6 +4,7 @@ import { createLog } from "./create-log.ts";
 import { startPlatform, type RunningPlatform } from "./platform.ts";
 import { createShutdown } from "./shutdown.ts";
 import { toPlatformOptions } from "./to-platform-options.ts";
+import { cupolaVersion } from "./version.ts";
 
 const STDERR = 2;
 
@@ -26,7 +27,7 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => 
 try {
   platform = await startPlatform({
     ...(await toPlatformOptions(options, inPod)),
-    log: createLog(STDERR),
+    log: createLog(STDERR, { version: cupolaVersion(), operations: options.operation.join(",") }),
     signal: shutdown.signal,
   });
   if (shutdown.signal.aborted) await shutdown.trigger();

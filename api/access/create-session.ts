@@ -89,9 +89,18 @@ function createSessionReader(
     },
     list: (ref, within, filter) => listVisible({ cache, permissions }, ref, within, filter),
     visibleNamespaces: (ref) => (ref.namespaced ? permissions.visibleNamespaces(ref) : undefined),
-    holdWhile: (refs, isUnderWay, maxMs) => heldReads.holdWhile(refs, isUnderWay, { signal, maxMs }),
+    holdWhile: measuredHolds(heldReads, request),
   };
   return reader;
+}
+
+/** A request that is held is not slow. */
+function measuredHolds(heldReads: SessionDeps["heldReads"], request: SessionRequest): SessionReader["holdWhile"] {
+  return async (refs, isUnderWay, maxMs) => {
+    const startedAt = performance.now();
+    await heldReads.holdWhile(refs, isUnderWay, { signal: request.signal, maxMs });
+    request.onHeld?.(performance.now() - startedAt);
+  };
 }
 
 /** Here, before the handler sees the object, so that no shortcut in a handler can skip the permission check. @throws CFError 403 */

@@ -119,6 +119,10 @@ export interface SessionRequest {
   declared: DeclaredPermissions;
   /** The request is not a GET. */
   writes: boolean;
+  /** As X-Vcap-Request-Id answers it. */
+  requestId?: string;
+  /** Called with the milliseconds for which the request waited on purpose. */
+  onHeld?: (milliseconds: number) => void;
   /** The parsed body, for audit events. */
   body?: unknown;
   /** The body is a manifest. */

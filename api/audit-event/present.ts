@@ -4,7 +4,7 @@ import { link } from "../http/presentation.ts";
 import { toTime } from "../../kube/api/times.ts";
 
 export function presentAuditEvent(event: AuditEvent, base: string): object {
-  const { guid, at, type, actor, target, data, spaceGUID, orgGUID } = event;
+  const { guid, at, type, actor, target, data, requestId, spaceGUID, orgGUID } = event;
   const time = toTime(at);
   return {
     guid,
@@ -13,7 +13,10 @@ export function presentAuditEvent(event: AuditEvent, base: string): object {
     type,
     actor,
     target,
-    data: data === undefined ? {} : (JSON.parse(data) as object),
+    data: {
+      ...(data === undefined ? {} : (JSON.parse(data) as object)),
+      ...(requestId !== undefined && { request_id: requestId }),
+    },
     space: spaceGUID === undefined ? null : { guid: spaceGUID },
     organization: orgGUID === undefined ? null : { guid: orgGUID },
     links: { self: link(`${base}/v3/audit_events/${guid}`) },

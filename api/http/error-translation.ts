@@ -122,7 +122,8 @@ function toStorageError(thrown: unknown): CFError | undefined {
 }
 
 /** Logs errors of the platform and its dependencies; clients' mistakes are not logged. */
-export function logError(log: Logger, error: CFError): void {
-  if (error.key === "UnknownError") log.error({ err: error.cause ?? error }, "request failed");
-  else if (error.status >= 500) log.warn({ err: error.cause ?? error, code: error.errors[0]?.code }, "request refused");
+export function logError(log: Logger, error: CFError, fields: Readonly<Record<string, string>>): void {
+  if (error.key === "UnknownError") log.error({ ...fields, err: error.cause ?? error }, "request failed");
+  else if (error.status >= 500)
+    log.warn({ ...fields, err: error.cause ?? error, code: error.errors[0]?.code }, "request refused");
 }

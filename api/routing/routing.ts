@@ -9,6 +9,7 @@ import { Domain } from "../../crds/domain/domain.ts";
 import { Org } from "../../crds/org/org.ts";
 import { Space } from "../../crds/space/space.ts";
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";
+import { withAuditID } from "../../kube/client/audit-id.ts";
 import { declaredPermissions } from "../access/declared-permissions.ts";
 import type { DeclaredPermissions, EndpointPermission } from "../access/required-permission.ts";
 import type { Endpoint, Method, Reply, RequestContext } from "./endpoint.ts";
@@ -21,6 +22,7 @@ import { parseBody, parseQuery } from "../http/validation.ts";
 import { requestBase } from "../http/request-base.ts";
 import { rejectOnAbort } from "../http/reject-on-abort.ts";
 import type { Session } from "../access/session.ts";
+import { logRequest, type AnsweredRequest } from "./request-log.ts";
 import type { RequestMetrics } from "./request-metrics.ts";
 import { createWarnings, type Warnings } from "./warnings.ts";
 
@@ -46,6 +48,8 @@ export interface RoutingDeps {
     body: unknown;
     isManifest: boolean;
     warn: (text: string) => void;
+    requestId: string;
+    onHeld: (milliseconds: number) => void;
   }) => Session;
   metrics?: RequestMetrics | undefined;
 }
@@ -65,8 +69,14 @@ const expressMethods = {
   DELETE: "delete",
 } as const satisfies Record<Method, string>;
 
+const REQUEST_ID = "X-VCAP-Request-ID";
+
+function requestIDOf(response: Response): string {
+  return String(response.getHeader(REQUEST_ID));
+}
+
 /** A new request ID for each request, behind the client's if that gave one, as in CF. */
-function requestId({ "x-vcap-request-id": vcap, "x-request-id": given }: IncomingHttpHeaders): string {
+function newRequestID({ "x-vcap-request-id": vcap, "x-request-id": given }: IncomingHttpHeaders): string {
   const client = String(vcap || given || "")
     .replace(/[^\w-]/g, "")
     .slice(0, 255);
@@ -81,7 +91,7 @@ export function createRouting(deps: RoutingDeps): Express {
   app.set("query parser", false);
   app.use((request, response, next) => {
     request.url = normalisedUrl(request.url);
-    response.setHeader("X-VCAP-Request-ID", requestId(request.headers));
+    response.setHeader(REQUEST_ID, newRequestID(request.headers));
     // Express would answer OPTIONS by itself with a list of methods; CF does not know it.
     if (request.method === "OPTIONS") sendError(response, new CFError("NotFound"));
     else next();
@@ -105,7 +115,9 @@ function createResourceRouter(deps: RoutingDeps, rows: readonly Endpoint[]): Rou
   for (const row of rows) {
     const declared = { ...row, declared: declaredPermissions(row) };
     router[expressMethods[row.method]](row.path, (request: Request, response: Response) =>
-      serve(deps, declared, request, response),
+      row.method === "GET"
+        ? serve(deps, declared, request, response)
+        : withAuditID(requestIDOf(response), () => serve(deps, declared, request, response)),
     );
   }
   return router;
@@ -127,17 +139,21 @@ async function serve(deps: RoutingDeps, row: ServedRow, request: Request, respon
   const controller = new AbortController();
   const { signal } = controller;
   const startedAt = performance.now();
+  const course: RequestCourse = { requestId: requestIDOf(response), heldMilliseconds: 0, user: undefined };
   const timer = setTimeout(
     () => controller.abort(unavailable("The request took too long.")),
     row.timeoutMs ?? defaultDeadlineMs,
   );
   response.once("close", () => {
     if (!response.writableFinished) controller.abort(new Error("the client went away"));
-    deps.metrics?.answered({ ...row, status: response.statusCode, milliseconds: performance.now() - startedAt });
+    const { method, path } = row;
+    const answer = { method, path, status: response.statusCode, milliseconds: performance.now() - startedAt };
+    deps.metrics?.answered(answer);
+    logRequest(deps.log, { ...course, ...answer });
   });
   const warnings = createWarnings();
   try {
-    const context = await toRequestContext(deps, row, { request, warnings, signal });
+    const context = await toRequestContext(deps, row, { request, warnings, signal, course });
     const judged =
       context.caller && context.session.judge([context.params, context.query, context.body], listedKinds(row, context));
     if (judged) await judged;
@@ -177,7 +193,11 @@ const noSession = new Proxy({} as Session, {
   },
 });
 
+/** Facts for the log, as the request goes on. */
+type RequestCourse = Pick<AnsweredRequest, "requestId" | "heldMilliseconds" | "user">;
+
 interface RequestInput {
+  course: RequestCourse;
   request: Request;
   warnings: Warnings;
   signal: AbortSignal;
@@ -186,14 +206,18 @@ interface RequestInput {
 async function toRequestContext(
   deps: RoutingDeps,
   row: ServedRow,
-  { request, warnings, signal }: RequestInput,
+  { request, warnings, signal, course }: RequestInput,
 ): Promise<RequestContext> {
   const caller = await authenticate(deps, row, request, signal);
+  course.user = caller?.name;
   const query = row.query ? rememberedQuery(row, row.query, request.originalUrl) : rawQuery(request.originalUrl);
   const params = { ...(request.params as Record<string, string>) };
   const { permission, declared, method, bodyFormat } = row;
   const warn = (text: string): void => warnings.add(text);
-  const asked = { signal, permission, declared, writes: method !== "GET", isManifest: bodyFormat === "yaml", warn };
+  const { requestId } = course;
+  const onHeld = (milliseconds: number): void => void (course.heldMilliseconds += milliseconds);
+  const writes = method !== "GET";
+  const asked = { signal, permission, declared, writes, isManifest: bodyFormat === "yaml", warn, requestId, onHeld };
   if (caller && row.guard)
     await guard(row.guard, deps.createSession({ ...asked, caller, body: undefined }), { params, query });
   const body = await parseRequestBody(row, request, { signal, caller });
@@ -210,7 +234,7 @@ async function toRequestContext(
     warn,
     signal,
     request,
-    log: deps.log,
+    log: writes ? deps.log.child({ requestId }) : deps.log,
   };
 }
 
@@ -297,7 +321,7 @@ function isStream(body: object | string): body is NodeJS.ReadableStream {
 
 function fail(deps: RoutingDeps, response: Response, thrown: unknown): void {
   const error = toCFError(thrown);
-  logError(deps.log, error);
+  logError(deps.log, error, { requestId: requestIDOf(response) });
   deps.metrics?.failed(error.key);
   sendError(response, error);
 }

@@ -35,6 +35,11 @@ const auditEvent = z.object({
   target: party.describe("What it was done to."),
   spaceGUID: z.string().max(63).optional().describe("GUID of the target's space."),
   orgGUID: z.string().max(63).optional().describe("GUID of the target's organization."),
+  requestId: z
+    .string()
+    .max(300)
+    .optional()
+    .describe("X-Vcap-Request-Id of the request to the CF API; Audit-ID in the audit log of Kubernetes."),
   data: z.string().max(MAX_EVENT_DATA).optional().describe("More about it: a JSON object, without secrets."),
 });
 export type AuditEvent = z.output<typeof auditEvent>;

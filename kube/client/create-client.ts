@@ -2,6 +2,7 @@
 import type { KubeObject } from "../api/object.ts";
 import { apiVersionOf, resourcePath, type ResourceRef } from "../api/resource-ref.ts";
 import { createAgents, type Agents } from "./agents.ts";
+import { currentAuditID } from "./audit-id.ts";
 import type { Identity, KubeClient, RequestRecord, WatchEvent, WatchOptions } from "./client.ts";
 import { type CredentialSource, toCredentials } from "./credentials.ts";
 import { exchange, type Exchange, readJson, toKubeError, withDeadline } from "./http-exchange.ts";
@@ -98,6 +99,7 @@ async function toExchange(
 ): Promise<Exchange> {
   const { options, url, agents } = connection;
   const { certificate, headers } = await credentials();
+  const auditID = currentAuditID();
   return {
     agent: agents.forCertificate(certificate)[pool],
     origin: url.origin,
@@ -107,6 +109,7 @@ async function toExchange(
       accept: out.accept ?? "application/json",
       "user-agent": options.userAgent ?? "kube",
       ...(out.body !== undefined && { "content-type": out.contentType ?? "application/json" }),
+      ...(auditID !== undefined && { "audit-id": auditID }),
       ...headers,
     },
     ...(out.body !== undefined && { body: JSON.stringify(out.body) }),

@@ -8,7 +8,7 @@ import type { Operation } from "../operations/operations.ts";
 import type { RequestHandlers, StartupContext, PeerServers } from "../platform-context.ts";
 import { toPeerAnnotations } from "./peer-directory.ts";
 import { startPeerListener } from "./peer-server.ts";
-import { joinReplicas, leaseTiming, newReplicaIdentity } from "../leases/replica-membership.ts";
+import { joinReplicas, leaseTiming } from "../leases/replica-membership.ts";
 import { startTelemetrySecret, TELEMETRY_SECRET } from "../telemetry/telemetry-secret.ts";
 import { startTelemetry, toTelemetryAnnotations } from "../telemetry/telemetry-server.ts";
 
@@ -47,7 +47,7 @@ export async function startPeerServers({
 
 /** The Lease exists before anything is listed: every replica that answers a write from then on waits for this one. */
 export async function joinPeers(
-  { client, informers, readiness, signal, log, options, disposables }: StartupContext,
+  { client, informers, readiness, signal, log, options, identity, disposables }: StartupContext,
   peerServers: PeerServers | undefined,
   handlers: RequestHandlers,
 ): Promise<Membership> {
@@ -56,7 +56,7 @@ export async function joinPeers(
     informers,
     log,
     operations: options.operations,
-    identity: newReplicaIdentity(),
+    identity,
     timing: leaseTiming(options.leaseSeconds).member,
     annotations: {
       ...(peerServers?.server && toTelemetryAnnotations(peerServers.server)),

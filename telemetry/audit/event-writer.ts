@@ -2,6 +2,7 @@
 import pLimit from "p-limit";
 import type { Logger } from "pino";
 import { isForbidden, isInvalid, isNotFound } from "../../kube/client/errors.ts";
+import { withoutAuditID } from "../../kube/client/audit-id.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { createEventBuffer, type EventBuffer } from "./event-buffer.ts";
 import { createSegments, type SegmentKind, type Segments } from "./segments.ts";
@@ -46,13 +47,15 @@ export function createEventWriter<Event>({
   let flushedAt = 0;
 
   function schedule(delayMs: number): void {
-    timer ??= setTimeout(() => {
-      flushing = flush(target).finally(() => {
-        timer = undefined;
-        flushedAt = Date.now();
-        if (!isClosed && buffer.namespaces().length > 0) schedule(intervalMs);
-      });
-    }, delayMs);
+    timer ??= withoutAuditID(() =>
+      setTimeout(() => {
+        flushing = flush(target).finally(() => {
+          timer = undefined;
+          flushedAt = Date.now();
+          if (!isClosed && buffer.namespaces().length > 0) schedule(intervalMs);
+        });
+      }, delayMs),
+    );
   }
 
   return {

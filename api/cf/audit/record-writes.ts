@@ -86,7 +86,10 @@ function recordAppEvents(deps: Recorders, request: SessionRequest, audit: EventR
   };
 }
 
-function toAuditContext({ cache, now }: Recorders, { caller, body, isManifest = false }: SessionRequest): AuditContext {
+function toAuditContext(
+  { cache, now }: Recorders,
+  { caller, body, isManifest = false, requestId }: SessionRequest,
+): AuditContext {
   const hasRequest = body !== undefined && !isManifest;
-  return { cache, actor: caller.name, now: now(), isManifest, ...(hasRequest && { request: redact(body) }) };
+  return { cache, actor: caller.name, now: now(), isManifest, requestId, ...(hasRequest && { request: redact(body) }) };
 }

@@ -40,6 +40,8 @@ export interface AuditContext {
   /** The request applies a manifest: its own event shows the manifest. */
   isManifest?: boolean;
   now: Date;
+  /** ID of the request to the API that made the write, where one did. */
+  requestId?: string | undefined;
   /** Tells the write from others of the same object, where several processes may record it. A deletion needs none. */
   identity?: string;
 }
@@ -129,6 +131,7 @@ function placeEvent(
       target: cutNames(target),
       ...findOwners(write, context.cache),
       ...(data !== undefined && { data }),
+      ...(context.requestId !== undefined && { requestId: context.requestId }),
     },
   };
 }
