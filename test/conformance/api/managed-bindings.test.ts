@@ -1,6 +1,8 @@
 // Bindings and keys of managed service instances by the CF API.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { ServiceBinding } from "../../../crds/service-binding/service-binding.ts";
 import { ServicePlan } from "../../../crds/service-plan/service-plan.ts";
+import { eventually } from "../../eventually.ts";
 import { type ApiHarness, startApiHarness, to } from "./harness.ts";
 import { makeCatalog, SYSTEM } from "./managed-world.ts";
 import { startScriptedBroker, type ScriptedBroker } from "./scripted-broker.ts";
@@ -26,6 +28,7 @@ afterAll(async () => {
 let made = 0;
 /** A name that no other test, and no other try of this one, uses. */
 const freeName = (stem: string): string => `${stem}-${++made}`;
+const guidOfResource = ({ guid }: { guid: string }): string => guid;
 
 describe("bindings by the CF API", () => {
   const BINDINGS = "/v3/service_credential_bindings";
@@ -144,6 +147,57 @@ describe("bindings by the CF API", () => {
     expect([sixth.status, sixth.json.errors[0].detail]).toEqual([422, expect.stringMatching(/limit: 5/)]);
     expect((await bench.job(await bench.call("DELETE", `${BINDINGS}/${resources[0].guid}`))).state).toBe("COMPLETE");
     expect((await jobOf(body(multiple))).state).toBe("COMPLETE");
+  });
+
+  test("a plan with rotatable bindings gets a successor, unless it has parameters of its own", async () => {
+    const plan = { namespace: SYSTEM, name: "small" };
+    const rotatable = (bindingRotatable: boolean | null) =>
+      bench.testEnv.kube.patch(ServicePlan, plan, { type: "merge", body: { spec: { bindingRotatable } } });
+    await rotatable(true);
+    try {
+      const of = await instance();
+      const [expiresAt, renewBefore] = ["2999-01-01T00:00:00.000Z", "2001-01-01T00:00:00.000Z"];
+      broker.answer(`${of.guid}/service_bindings/`, ({ method }) => ({
+        status: method === "DELETE" ? 200 : 201,
+        body: { credentials: {}, metadata: { expires_at: expiresAt, renew_before: renewBefore } },
+      }));
+      const app = await bench.app(space, freeName("rotated"));
+      const body = { type: "app", relationships: { service_instance: to(of), app: to(app) } };
+      const bind = async (more: object): Promise<{ guid: string; sent: Record<string, unknown> }> => {
+        const before = new Set((await bench.read(`${BINDINGS}?app_guids=${app.guid}`)).resources.map(guidOfResource));
+        expect((await bench.job(await bench.call("POST", BINDINGS, { ...body, ...more }))).state).toBe("COMPLETE");
+        const { resources } = await bench.read(`${BINDINGS}?app_guids=${app.guid}`);
+        const guid = resources.map(guidOfResource).find((one: string) => !before.has(one)) as string;
+        return { guid, sent: broker.calls(guid).find(({ method }) => method === "PUT")?.body };
+      };
+      const first = await bind({ parameters: { size: 1 } });
+      expect(first.sent).not.toHaveProperty("predecessor_binding_id");
+      const second = await bind({ strategy: "multiple" });
+      expect(second.sent).toMatchObject({
+        predecessor_binding_id: first.guid,
+        service_id: "db-id",
+        plan_id: "small-id",
+      });
+      expect(second.sent).not.toHaveProperty("parameters");
+      const own = await bind({ strategy: "multiple", parameters: { size: 2 } });
+      expect(own.sent).not.toHaveProperty("predecessor_binding_id");
+      const third = await bind({ strategy: "multiple" });
+      expect(third.sent).toMatchObject({ predecessor_binding_id: own.guid });
+      // The broker has said when the credentials end.
+      const { items } = await bench.testEnv.kube.list(ServiceBinding, {
+        labelSelector: `cupola.dev/guid=${third.guid}`,
+      });
+      expect(items[0]?.status).toMatchObject({ expiresAt, renewBefore });
+      await eventually(async () => {
+        const [now] = (
+          await bench.testEnv.kube.list(ServiceBinding, { labelSelector: `cupola.dev/guid=${third.guid}` })
+        ).items;
+        const due = now?.status?.conditions?.find(({ type }) => type === "RenewalDue");
+        expect(due).toMatchObject({ status: "True", reason: "Due" });
+      });
+    } finally {
+      await rotatable(null);
+    }
   });
 
   test("the broker is told who asks, for each operation", async () => {
