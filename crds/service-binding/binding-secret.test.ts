@@ -12,13 +12,17 @@ const secret = (data: Record<string, string>) => ({
 const base64 = (text: string): string => Buffer.from(text).toString("base64");
 
 test.each<[string, BindingContent, string[]]>([
-  ["plain credentials", { credentials: { user: "u", port: 1 } }, ["credentials", "port", "type", "user"]],
+  ["plain credentials", { credentials: { user: "u", port: 1 } }, ["credentials", "port", "provider", "type", "user"]],
   [
     "credentials with names that have a meaning of their own",
     { credentials: { volume_mounts: "x", syslog_drain_url: "y", type: "z", credentials: "c" } },
-    ["credentials", "type"],
+    ["credentials", "provider", "type"],
   ],
-  ["names that are no keys", { credentials: { ".": "a", "..": "b", "..x": "c", "a b": "d" } }, ["credentials", "type"]],
+  [
+    "names that are no keys",
+    { credentials: { ".": "a", "..": "b", "..x": "c", "a b": "d" } },
+    ["credentials", "provider", "type"],
+  ],
   [
     "a drain and volumes",
     {
@@ -27,7 +31,7 @@ test.each<[string, BindingContent, string[]]>([
       routeServiceURL: "https://r",
       volumeMounts: [{ driver: "d" }],
     },
-    ["credentials", "route_service_url", "syslog_drain_url", "type", "volume_mounts"],
+    ["credentials", "provider", "route_service_url", "syslog_drain_url", "type", "volume_mounts"],
   ],
 ])("%s", (_, content, keys) => {
   const data = toBindingData(content, "pg");

@@ -19,7 +19,7 @@ const DRAIN_KEY = "syslog_drain_url";
 const ROUTE_SERVICE_KEY = "route_service_url";
 const MOUNTS_KEY = "volume_mounts";
 /** Keys of the Secret with a meaning of their own; all credentials are in `credentials`, whatever their names. */
-const RESERVED = new Set([CREDENTIALS_KEY, DRAIN_KEY, ROUTE_SERVICE_KEY, MOUNTS_KEY, "type"]);
+const RESERVED = new Set([CREDENTIALS_KEY, DRAIN_KEY, ROUTE_SERVICE_KEY, MOUNTS_KEY, "type", "provider"]);
 
 /** Does Kubernetes take it as a key of a Secret? */
 function isKey(name: string): boolean {
@@ -41,6 +41,8 @@ export function toBindingData(
   const texts = {
     ...Object.fromEntries(single),
     type,
+    // As in CF, where the offering is both.
+    provider: type,
     [CREDENTIALS_KEY]: JSON.stringify(credentials ?? {}),
     ...(syslogDrainURL !== undefined && { [DRAIN_KEY]: syslogDrainURL }),
     ...(routeServiceURL !== undefined && { [ROUTE_SERVICE_KEY]: routeServiceURL }),
