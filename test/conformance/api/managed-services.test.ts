@@ -177,6 +177,7 @@ describe("a binding", () => {
       "servicebinding.io/db",
       {
         type: "db",
+        provider: "db",
         uri: "postgres://u:p@db/x",
         port: "5432",
         credentials: JSON.stringify({ uri: "postgres://u:p@db/x", port: 5432 }),
@@ -363,6 +364,21 @@ describe("by the CF API", () => {
     await bench.job(await bench.call("PATCH", `${PATH}/${guid}`, { parameters: { size: 9 } }));
     // A broker that fails to tell: those that it was given.
     expect(await bench.read(`${PATH}/${guid}/parameters`)).toEqual({ size: 9 });
+  });
+
+  test("the broker is told the annotations with a prefix of the space and the instance, and no others", async () => {
+    const annotations = { "provider.example/contact": "me", plain: "no" };
+    const { status } = await bench.call("PATCH", `/v3/spaces/${space.guid}`, { metadata: { annotations } });
+    expect(status).toBe(200);
+    const told = { "provider.example/contact": "me" };
+    await eventually(async () => {
+      const { guid } = await create({ metadata: { annotations } });
+      expect(broker.calls(guid)[0]?.body.context).toMatchObject({
+        organization_annotations: {},
+        space_annotations: told,
+        instance_annotations: told,
+      });
+    });
   });
 
   test("only the parameters that the broker has are kept, whatever the number of updates", async () => {
