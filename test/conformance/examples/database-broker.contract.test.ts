@@ -72,18 +72,18 @@ describe.skipIf(reason)(`with Redis${reason ? `: ${reason}` : ""}`, () => {
   const redis = (uri: string, ...args: string[]) =>
     runCommand(["redis-cli", "-u", uri, "--no-auth-warning", "-e", ...args], { cwd: folder, deadlineMs: 10_000 });
 
-  test.each<[string, string, string, object | undefined, object, number]>([
-    ["a wrong password", "GET", "/v2/catalog", undefined, { authorization: "Basic eDp5" }, 401],
-    ["no version", "GET", "/v2/catalog", undefined, { "x-broker-api-version": "" }, 412],
-    ["no ids", "PUT", INSTANCE, PLACE, {}, 400],
-    ["another plan", "PUT", INSTANCE, { ...IDS, ...PLACE, plan_id: "x" }, {}, 400],
-    ["parameters", "PUT", INSTANCE, { ...IDS, ...PLACE, parameters: { size: 1 } }, {}, 400],
-    ["no org", "PUT", INSTANCE, IDS, {}, 400],
-    ["an update", "PATCH", INSTANCE, IDS, {}, 405],
-    ["a binding of none", "PUT", BINDING, IDS, {}, 404],
-    ["the deletion of none", "DELETE", `${INSTANCE}?${QUERY}`, undefined, {}, 410],
-    ["an unknown instance", "GET", INSTANCE, undefined, {}, 404],
-  ])("%s is refused", async (_what, method, path, body, headers, status) => {
+  test.each<[string, { method: string; path: string; body?: object; headers?: object }, number]>([
+    ["a wrong password", { method: "GET", path: "/v2/catalog", headers: { authorization: "Basic eDp5" } }, 401],
+    ["no version", { method: "GET", path: "/v2/catalog", headers: { "x-broker-api-version": "" } }, 412],
+    ["no ids", { method: "PUT", path: INSTANCE, body: PLACE }, 400],
+    ["another plan", { method: "PUT", path: INSTANCE, body: { ...IDS, ...PLACE, plan_id: "x" } }, 400],
+    ["parameters", { method: "PUT", path: INSTANCE, body: { ...IDS, ...PLACE, parameters: { size: 1 } } }, 400],
+    ["no org", { method: "PUT", path: INSTANCE, body: IDS }, 400],
+    ["an update", { method: "PATCH", path: INSTANCE, body: IDS }, 405],
+    ["a binding of none", { method: "PUT", path: BINDING, body: IDS }, 404],
+    ["the deletion of none", { method: "DELETE", path: `${INSTANCE}?${QUERY}` }, 410],
+    ["an unknown instance", { method: "GET", path: INSTANCE }, 404],
+  ])("%s is refused", async (_what, { method, path, body, headers }, status) => {
     expect((await ask(method, path, body, headers)).status).toBe(status);
   });
 
