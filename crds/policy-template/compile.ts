@@ -80,7 +80,6 @@ function differs(field: string): string {
 function isAppStop(): string {
   const others = Object.keys(App.spec.shape).filter((field) => field !== "state");
   const same = [...others.map((field) => `spec.${field}`), "metadata.labels"].map((field) => `!(${differs(field)})`);
-  return ["request.operation == 'UPDATE'", "object.kind == 'App'", "object.spec.state == 'Stopped'", ...same].join(
-    " && ",
-  );
+  const stops = ["oldObject.spec.state != 'Stopped'", "object.spec.state == 'Stopped'"];
+  return ["request.operation == 'UPDATE'", "object.kind == 'App'", ...stops, ...same].join(" && ");
 }

@@ -149,6 +149,13 @@ describe("an update", () => {
     expect(update(anApp({ state: "Stopped" }, { metadata: { labels: { a: "b" } } }), started)).toBe(false);
   });
 
+  test("of the annotations of a stopped app is judged", () => {
+    const stopped = anApp({ state: "Stopped" });
+    expect(update(anApp({ state: "Stopped" }, { metadata: { annotations: { a: "b" } } }), stopped)).toBe(false);
+    // A manifest that stops an app may change an annotation of its tool.
+    expect(update(anApp({ state: "Stopped" }, { metadata: { annotations: { a: "b" } } }), started)).toBe(true);
+  });
+
   test("that starts an app is judged", () => {
     expect(update(started, anApp({ state: "Stopped" }))).toBe(false);
   });

@@ -158,7 +158,7 @@ describe.skipIf(reason !== undefined)(`constraints on kube-apiserver${reason ? `
     const store = (object: KubeObject): Promise<KubeObject> => storeObject(world, object);
     beforeAll(() => enforce([]));
 
-    test.each<[string, (old: KubeObject) => KubeObject, boolean]>([
+    test.each<[string, (old: KubeObject) => KubeObject, boolean, string?]>([
       ["as it was", (old) => old, true],
       ["of finalizers alone", (old) => ({ ...old, metadata: { ...old.metadata, finalizers: ["a.b/c"] } }), true],
       ["of a label", (old) => ({ ...old, metadata: { ...old.metadata, labels: { a: "c" } } }), false],
@@ -170,10 +170,17 @@ describe.skipIf(reason !== undefined)(`constraints on kube-apiserver${reason ? `
       ],
       ["that stops the app", (old) => changeSpec(old, { state: "Stopped" }), true],
       ["that stops and restarts", (old) => changeSpec(old, { state: "Stopped", restart: "x" }), false],
+      [
+        "of annotations once it is stopped",
+        (old) => ({ ...old, metadata: { ...old.metadata, annotations: { a: "c" } } }),
+        false,
+        "Stopped",
+      ],
       ["of the environment", (old) => changeSpec(old, { env: [{ name: "A", value: "b" }] }), false],
-    ])("%s", async (name, change, allowed) => {
+    ])("%s", async (name, change, allowed, state = "Started") => {
       await enforce([]);
-      const old = await store({ ...started, metadata: { ...started.metadata, name: name.replaceAll(" ", "-") } });
+      const metadata = { ...started.metadata, name: name.replaceAll(" ", "-") };
+      const old = await store({ ...changeSpec(started, { state }), metadata });
       await enforce([constrain(inSpaces, "c", {})]);
       expect((await judge({ object: change(old), oldObject: old })).allowed).toBe(allowed);
     });
