@@ -100,8 +100,8 @@ async function start({ identity, options }: Identified, disposables: AsyncDispos
     metrics,
   };
   const peerServers = needsPeerServers(operations) ? await startPeerServers(startupContext) : undefined;
-  const membership = await joinPeers(startupContext, peerServers, handlers);
-  const context = { ...startupContext, membership, ...startPolicies(startupContext) };
+  const joined = { ...startupContext, membership: await joinPeers(startupContext, peerServers, handlers) };
+  const context = { ...joined, ...startPolicies(joined) };
   const { elections, ...work } = await startOperations(context, peerServers, handlers);
   await startMetrics(context, { health: () => presentHealth(readiness, handlers), elections });
   progress.started = true;

@@ -98,6 +98,13 @@ test("constraints whose rules read others are reported, by generation, and so is
   expect(live.report()?.error).toContain("may not watch demo.constraints.cupola.dev");
 });
 
+test("a change counts from the moment at which it is received", async () => {
+  await list(templates(), template(true));
+  await list(constraints(), constraint());
+  constraints()?.remove(constraint());
+  expect(live.policies().byConstraint.size).toBe(0);
+});
+
 test("a kind that vanishes takes its constraints along, and the process stays ready", async () => {
   await list(templates(), template(true));
   await list(constraints(), constraint());

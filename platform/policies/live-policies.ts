@@ -10,7 +10,7 @@ import type { Store } from "../../kube/cache/reader.ts";
 import type { CheckResult } from "../../kube/server/readiness.ts";
 
 export interface LivePolicies {
-  /** An immutable set; another one after each change. Without the right to read templates it is empty: the API server still judges. */
+  /** An immutable set that has every change this process has received; another one after each change. Without the right to read templates it is empty: the API server still judges. */
   policies(): Policies;
   /** Whether all that existed at the start is in the set, as a check of readiness. */
   check(): CheckResult;
@@ -72,6 +72,7 @@ class WatchedPolicies implements LivePolicies {
   }
 
   policies(): Policies {
+    if (this.#pending) this.#prepareNow();
     return this.#current;
   }
 
@@ -131,10 +132,13 @@ class WatchedPolicies implements LivePolicies {
 
   #schedule(): void {
     if (this.#isClosed) return;
-    this.#pending ??= setTimeout(() => {
-      this.#pending = undefined;
-      this.#prepare();
-    }, DEBOUNCE_MS).unref();
+    this.#pending ??= setTimeout(() => this.#prepareNow(), DEBOUNCE_MS).unref();
+  }
+
+  #prepareNow(): void {
+    clearTimeout(this.#pending);
+    this.#pending = undefined;
+    this.#prepare();
   }
 
   #prepare(): void {
@@ -173,7 +177,8 @@ class WatchedPolicies implements LivePolicies {
 
   #follow(ref: ConstraintKind): void {
     const store = this.#options.informers.store(ref);
-    this.#stores.set(resourceId(ref), { store, unsubscribe: store.onStateChange(() => this.#schedule()) });
+    const undo = [store.onChange(() => this.#schedule()), store.onStateChange(() => this.#schedule())];
+    this.#stores.set(resourceId(ref), { store, unsubscribe: () => undo.forEach((each) => each()) });
   }
 
   /** None while the kind cannot be read: it may have gone, and with it its constraints. */

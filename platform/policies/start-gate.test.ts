@@ -52,6 +52,8 @@ let stores: Map<string, WritableStore<KubeObject>>;
 let gate: RunningStartGate;
 let known: { policies: Policies; gap: string | undefined };
 let change: () => void;
+let isMember: boolean;
+let changeMembership: () => void;
 
 const storeOf = ({ kind }: { kind: string }): WritableStore<KubeObject> => {
   const found = stores.get(kind);
@@ -94,7 +96,15 @@ beforeEach(() => {
     report: () => ({ applied: [] }),
     close: () => Promise.resolve(),
   };
-  gate = startStartGate(live, informers);
+  isMember = true;
+  const membership = {
+    isMember: () => isMember,
+    onChange: (listener: () => void) => {
+      changeMembership = listener;
+      return () => undefined;
+    },
+  };
+  gate = startStartGate({ policies: live, informers, membership });
 });
 afterEach(async () => {
   await gate.close();
@@ -138,4 +148,17 @@ test("a start is undecided, denied and allowed as the kinds become known and cha
     1,
     { denied: [], undecided: [], readsOthers: true },
   ]);
+});
+
+test("a process that others do not count decides no start, also without a constraint, until it is a member again", async () => {
+  const told = vi.fn();
+  gate.onChange(told);
+  isMember = false;
+  expect(gate.judge([anApp()])).toMatchObject({ denied: [], undecided: [expect.stringContaining("catches up")] });
+  await vi.advanceTimersByTimeAsync(1_000);
+  told.mockClear();
+  isMember = true;
+  changeMembership();
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect([told.mock.calls.length, gate.judge([anApp()]).undecided]).toEqual([1, []]);
 });

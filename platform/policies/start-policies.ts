@@ -1,6 +1,7 @@
 // Operator policy as one process knows it, for the operations that judge by it.
 import type { Logger } from "pino";
 import type { Informers } from "../../kube/cache/informers.ts";
+import type { Membership } from "../../kube/lease/membership.ts";
 import type { Readiness } from "../../kube/server/readiness.ts";
 import type { Operation } from "../operations/operations.ts";
 import { startLivePolicies, type LivePolicies } from "./live-policies.ts";
@@ -18,6 +19,7 @@ export interface ProcessPolicies {
 export interface ProcessPoliciesOptions {
   options: { operations: readonly Operation[] };
   informers: Informers;
+  membership: Membership;
   log: Logger;
   readiness: Readiness;
   disposables: AsyncDisposableStack;
@@ -27,6 +29,7 @@ export interface ProcessPoliciesOptions {
 export function startPolicies({
   options: { operations },
   informers,
+  membership,
   log,
   disposables,
   readiness,
@@ -36,7 +39,7 @@ export function startPolicies({
   disposables.defer(() => live.close());
   readiness.addCheck("policies", () => live.check());
   if (!operations.includes("controllers")) return { policies: { live } };
-  const gate = startStartGate(live, informers);
+  const gate = startStartGate({ policies: live, informers, membership });
   disposables.defer(() => gate.close());
   return { policies: { live, gate } };
 }

@@ -1,13 +1,11 @@
 // A cluster with our kinds, a space with an app, the controllers of spaces and of policy, and an operator who applies templates and constraints.
+import { setTimeout as delay } from "node:timers/promises";
 import { pino } from "pino";
 import { createControllers, policyControllers } from "../../../controllers/controllers.ts";
 import { ConstraintRuns } from "../../../controllers/policy-template/run-constraints.ts";
 import { App } from "../../../crds/app/app.ts";
-import { constraintKindOf, type Constraint } from "../../../crds/policy-template/constraint.ts";
-import { PolicyTemplate } from "../../../crds/policy-template/policy-template.ts";
 import { anApp } from "../../../crds/testing/objects.ts";
 import { ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding } from "../../../kube/api/builtin.ts";
-import type { Condition } from "../../../kube/api/object.ts";
 import { resourcePath, type ResourceRef } from "../../../kube/api/resource-ref.ts";
 import { createInformers } from "../../../kube/cache/informers.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
@@ -19,9 +17,9 @@ import type { PolicyReplicas } from "../../../controllers/policy-template/constr
 import { startLivePolicies, type LivePolicies } from "../../../platform/policies/live-policies.ts";
 import { startStartGate } from "../../../platform/policies/start-gate.ts";
 import { CONTROLLER_SETTINGS } from "../../../platform/operations/controller-settings.ts";
-import { eventually } from "../../eventually.ts";
-import { makeSpace, untilReady } from "../controllers/test-env.ts";
+import { makeSpace } from "../controllers/test-env.ts";
 import { connect, type Api, type Endpoint } from "../kubernetes/api.ts";
+import { PolicyOperator } from "./operator.ts";
 import { toSeen, type Seen } from "./policy-world.ts";
 
 export interface PolicyServer extends Endpoint {
@@ -30,27 +28,9 @@ export interface PolicyServer extends Endpoint {
 }
 
 const log = pino({ level: process.env["TEST_LOG"] ?? "silent" });
-const apply = { fieldManager: "operator", force: true };
 
-/** The rules of most tests: an app needs a label. */
-export const OWNED = {
-  kind: "Owned",
-  title: "Owner",
-  subjects: ["App"],
-  parameters: {
-    schema: { type: "object", required: ["label"], properties: { label: { type: "string", maxLength: 63 } } },
-  },
-  rules: [
-    {
-      expression: "has(object.metadata.labels) && variables.params.label in object.metadata.labels",
-      messageExpression: "'needs the label ' + variables.params.label",
-    },
-  ],
-};
-
-export class PolicyPlatform {
+export class PolicyPlatform extends PolicyOperator {
   readonly api: Api;
-  readonly client: KubeClient;
   /** Namespace of the space acme/dev. */
   namespace = "";
   /** Writes of the controllers, as `METHOD path code`. */
@@ -61,11 +41,11 @@ export class PolicyPlatform {
   #stopRunning: (() => Promise<void>) | undefined;
 
   constructor(endpoint: PolicyServer) {
-    this.#endpoint = endpoint;
-    ({ api: this.api, close: this.#closeApi } = connect(endpoint));
     const { url: server, ca, adminToken: token } = endpoint;
     const connection = { server, ca, auth: { kind: "token", token } } as const;
-    this.client = createClient({ ...connection, fieldManager: "operator" });
+    super(createClient({ ...connection, fieldManager: "operator" }));
+    this.#endpoint = endpoint;
+    ({ api: this.api, close: this.#closeApi } = connect(endpoint));
     this.#own = createClient({
       ...connection,
       onRequest: ({ method, path, code }) => {
@@ -98,7 +78,8 @@ export class PolicyPlatform {
     const stopping = new AbortController();
     const ownership = CONTROLLER_SETTINGS;
     const live = startLivePolicies({ informers, log });
-    const gate = startStartGate(live, informers);
+    const membership = { isMember: () => true, onChange: () => () => undefined };
+    const gate = startStartGate({ policies: live, informers, membership });
     const running = runControllers({
       client,
       controllers: [
@@ -137,47 +118,11 @@ export class PolicyPlatform {
     return toSeen(await this.api.post(`${resourcePath(App, { namespace: this.namespace })}?dryRun=All`, app));
   }
 
-  applyTemplate(spec: { kind: string }): Promise<unknown> {
-    return this.client.apply(PolicyTemplate, { metadata: { name: spec.kind.toLowerCase() }, spec } as never, apply);
-  }
-
-  /** Resolves when the template is in force and its kind is served. */
-  async installTemplate(spec: { kind: string }): Promise<void> {
-    await this.applyTemplate(spec);
-    await untilReady(this.client, PolicyTemplate, { name: spec.kind.toLowerCase() });
-  }
-
-  async deleteTemplate({ kind }: { kind: string }): Promise<void> {
-    await this.client.delete(PolicyTemplate, { name: kind.toLowerCase() });
-  }
-
-  constrain(spec: object, which: ConstraintName = OWNER): Promise<unknown> {
-    return eventually(() => this.constrainOnce(spec, which));
-  }
-
-  /** Rejects when the API server refuses it, or does not serve its kind yet. */
-  constrainOnce(spec: object, { kind, name }: ConstraintName): Promise<unknown> {
-    return this.client.apply(refOf(kind), { metadata: { name }, spec } as never, apply);
-  }
-
-  constraint({ kind, name }: ConstraintName = OWNER): Promise<Constraint> {
-    return this.client.get(refOf(kind), { name });
-  }
-
-  /** The constraint, once its status is about its present spec and says that it is enforced. */
-  untilEnforced(which: ConstraintName = OWNER): Promise<Constraint> {
-    return eventually(async () => {
-      const constraint = await this.constraint(which);
-      const conditions = (constraint.status?.conditions ?? []) as Condition[];
-      const enforced = conditions.find(({ type }) => type === "Enforced");
-      if (enforced?.status !== "True" || enforced.observedGeneration !== constraint.metadata.generation)
-        throw new Error(`not enforced: ${JSON.stringify(constraint.status)}`);
-      return constraint;
-    });
-  }
-
-  release({ kind, name }: ConstraintName = OWNER): Promise<unknown> {
-    return this.client.delete(refOf(kind), { name });
+  /** Waits until the controllers wrote nothing for a second, shows the writes and forgets them. */
+  async untilQuiet(check: (writes: readonly string[]) => void = () => undefined): Promise<void> {
+    for (let seen = -1; seen !== this.writes.length; await delay(1_000)) seen = this.writes.length;
+    check(this.writes);
+    this.writes.length = 0;
   }
 
   /** Names of the policies and bindings of constraints. */
@@ -202,16 +147,4 @@ function oneProcess(live: LivePolicies): PolicyReplicas {
     },
     onChange: (listener) => live.onChange(listener),
   };
-}
-
-export interface ConstraintName {
-  kind: string;
-  name: string;
-}
-
-/** The constraint of most tests. */
-export const OWNER: ConstraintName = { kind: "Owned", name: "owner" };
-
-function refOf(kind: string): ResourceRef<Constraint> {
-  return constraintKindOf({ spec: { kind, title: kind } }) as unknown as ResourceRef<Constraint>;
 }

@@ -6,7 +6,8 @@ import { PolicyTemplate } from "../../../crds/policy-template/policy-template.ts
 import { Space } from "../../../crds/space/space.ts";
 import { eventually } from "../../eventually.ts";
 import { untilReady } from "../controllers/test-env.ts";
-import { OWNED, OWNER, PolicyPlatform, type PolicyServer } from "./controllers-platform.ts";
+import { PolicyPlatform, type PolicyServer } from "./controllers-platform.ts";
+import { OWNED, OWNER } from "./operator.ts";
 
 const NEEDS_OWNER = "Owner: needs the label owner (policy owner)";
 const ALLOWED = { allowed: true, sentences: [], warnings: [] };
@@ -163,7 +164,7 @@ export function policyControllerTests(server: { name: string; start(): Promise<P
       await platform.constrain(deny);
       await platform.untilEnforced();
       await untilAudited(1);
-      await untilQuiet(platform.writes);
+      await platform.untilQuiet();
       await platform.constrain({ ...deny, parameters: { label: "team" } });
       await platform.untilEnforced();
       await eventually(async () =>
@@ -171,7 +172,7 @@ export function policyControllerTests(server: { name: string; start(): Promise<P
           { message: expect.stringContaining("label team") },
         ]),
       );
-      await untilQuiet(platform.writes, (writes) => expect(writes.length, writes.join("\n")).toBeLessThanOrEqual(6));
+      await platform.untilQuiet((writes) => expect(writes.length, writes.join("\n")).toBeLessThanOrEqual(6));
       await delay(3_000);
       expect(platform.writes).toEqual([]);
     });
@@ -284,14 +285,4 @@ export function policyControllerTests(server: { name: string; start(): Promise<P
       await untilAllowed();
     }, 150_000);
   });
-}
-
-/** Waits until nothing was written for a second, shows the writes and forgets them. */
-async function untilQuiet(
-  writes: string[],
-  check: (writes: readonly string[]) => void = () => undefined,
-): Promise<void> {
-  for (let seen = -1; seen !== writes.length; await delay(1_000)) seen = writes.length;
-  check(writes);
-  writes.length = 0;
 }
