@@ -2,8 +2,9 @@
 import { whyNoBinaries } from "../../cluster/binaries.ts";
 import { startBenchCluster } from "../cluster/bench-cluster.ts";
 import { told, type Figure } from "../figure.ts";
-import { makePolicyApps, measureOurs } from "./cupola.ts";
+import { measureOurs } from "./cupola.ts";
 import { measureGatekeeper } from "./gatekeeper.ts";
+import { makePolicyApps } from "./policy-apps.ts";
 
 export async function measurePolicy(): Promise<Figure[]> {
   const plane = await startBenchCluster();
