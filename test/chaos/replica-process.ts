@@ -32,4 +32,4 @@ const platform = await startPlatform({
   },
 });
 started = true;
-serveParent({ idle: () => platform.idle() }, () => platform.stop({ instances: "keep" }));
+serveParent({ idle: () => platform.idle(), leads: () => platform.leads() }, () => platform.stop({ instances: "keep" }));

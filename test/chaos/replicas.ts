@@ -20,12 +20,22 @@ export interface Replicas {
   /** Addresses of their APIs; the same after a restart. */
   urls: string[];
   kill(which: number): Promise<void>;
-  /** Starts those that do not run, and waits until all serve. @throws Error with the log's end when one does not in 90 s */
+  /** Starts those that do not run, and waits until all serve. @throws Error with the log's end when one does not in three minutes */
   startAll(): Promise<void>;
   /** Starts it unless it runs, and does not wait. */
   start(which: number): void;
+  /** Resolves when it serves. @throws Error with the log's end when it does not in three minutes */
+  untilReady(which: number): Promise<void>;
+  /** SIGSTOP: it stands still and its connections stay open. */
+  pause(which: number): void;
+  /** SIGCONT. */
+  resume(which: number): void;
+  /** Lets it finish its work and give up its Leases; resolves when it is gone. */
+  end(which: number): Promise<void>;
   /** Resolves when no controller of any replica that runs has work in hand. */
   idle(): Promise<void>;
+  /** The Leases by which it leads; none when it does not run. */
+  leads(which: number): Promise<string[]>;
   /** The end of what a replica logged. */
   log(which: number): string;
   stop(): Promise<void>;
@@ -59,6 +69,17 @@ export async function createReplicas(
     });
   };
   const readLog = (which: number): string => readFileSync(logOf(which), "utf8").slice(-3000);
+  const untilReady = async (which: number): Promise<void> => {
+    const deadline = Date.now() + READY_MS;
+    start(which);
+    while (!(await isReady(ports[which] ?? 0))) {
+      // A replica that could not start under faults ends; without faults it must start.
+      start(which);
+      if (Date.now() > deadline)
+        throw new Error(`replica ${which} is not ready within ${READY_MS / 1000} s:\n${readLog(which)}`);
+      await delay(50);
+    }
+  };
   return {
     urls: ports.map((port) => `http://127.0.0.1:${port}`),
     start,
@@ -71,41 +92,49 @@ export async function createReplicas(
       await ended;
     },
     async startAll() {
-      const deadline = Date.now() + READY_MS;
-      for (const [which, port] of ports.entries()) {
-        start(which);
-        while (!(await isReady(port))) {
-          // A replica that could not start under faults ends; without faults it must start.
-          start(which);
-          if (Date.now() > deadline)
-            throw new Error(`replica ${which} is not ready within ${READY_MS / 1000} s:\n${readLog(which)}`);
-          await delay(50);
-        }
-      }
+      for (const which of ports.keys()) await untilReady(which);
     },
-    idle: async () => void (await Promise.all([...children.values()].map(waitForIdle))),
-    async stop() {
-      await Promise.all(
-        [...children.values()].map(async (child) => {
-          const ended = once(child, "exit");
-          child.disconnect();
-          const late = setTimeout(() => child.kill("SIGKILL"), 10_000);
-          await ended;
-          clearTimeout(late);
-        }),
-      );
+    untilReady,
+    pause: (which) => void children.get(which)?.kill("SIGSTOP"),
+    resume: (which) => void children.get(which)?.kill("SIGCONT"),
+    end: async (which) => {
+      const child = children.get(which);
+      if (child) await end(child);
     },
+    leads: async (which) => {
+      const child = children.get(which);
+      return (child && (await ask<string[]>(child, "leads"))) ?? [];
+    },
+    idle: async () => void (await Promise.all([...children.values()].map((child) => ask(child, "idle")))),
+    stop: async () => void (await Promise.all([...children.values()].map(end))),
   };
 }
 
-function waitForIdle(child: ChildProcess): Promise<void> {
+async function end(child: ChildProcess): Promise<void> {
+  const ended = once(child, "exit");
+  child.disconnect();
+  const late = setTimeout(() => child.kill("SIGKILL"), 10_000);
+  await ended;
+  clearTimeout(late);
+}
+
+let asked = 0;
+
+/** The answer to a question of replica-process.ts; undefined when the process ends before it answers. */
+function ask<T>(child: ChildProcess, question: string): Promise<T | undefined> {
+  const id = ++asked;
   return new Promise((resolve) => {
-    const done = (): void => {
-      child.off("message", done).off("exit", done);
-      resolve();
+    const done = (value?: T): void => {
+      child.off("message", onMessage).off("exit", onExit);
+      resolve(value);
     };
-    child.on("message", done).on("exit", done);
-    child.send({ id: 1, question: "idle" }, (error) => error && done());
+    const onExit = (): void => done();
+    const onMessage = (message: unknown): void => {
+      const answer = message as { id: number; value?: T };
+      if (answer.id === id) done(answer.value);
+    };
+    child.on("message", onMessage).on("exit", onExit);
+    child.send({ id, question }, (error) => error && done());
   });
 }
 

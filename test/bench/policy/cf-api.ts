@@ -9,7 +9,7 @@ import { CONSTRAINTS, deleteConstraints, makeConstraints, MATCHING } from "./con
 import { logProgress, type Apps, WRITTEN } from "./policy-apps.ts";
 
 const ROUNDS = 8;
-/** Of writes that are not counted: code that runs for the first time is slow. */
+/** Rounds that are not counted, since code is slow when it runs for the first time. */
 const WARM_UP = 4;
 const MORE = 300;
 
@@ -136,7 +136,7 @@ interface Start {
   cpuSeconds: number;
 }
 
-/** What a start costs more beside 500 constraints. */
+/** The added cost of a start beside 500 constraints. */
 export async function measureStartWithMore(plane: BenchCluster, space: string): Promise<Figure[]> {
   const startOnce = async (): Promise<Start> => {
     const start = performance.now();
