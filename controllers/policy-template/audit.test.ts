@@ -70,6 +70,8 @@ let stores: Map<string, WritableStore<KubeObject>>;
 let audit: PolicyAudit;
 /** Ids that listeners were called with. */
 let told: string[];
+/** Apps that were read to be judged. */
+let judged: string[];
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
@@ -82,13 +84,17 @@ beforeEach(() => {
   const ensure = ({ ref }: { ref: ResourceRef }) => ({ store: storeOf(ref), release: () => undefined });
   audit = new PolicyAudit({
     read: {
-      find: (ref, key) => storeOf(ref as never).find(key),
+      find: (ref, key) => {
+        if (ref.kind === App.kind) judged.push(key.name);
+        return storeOf(ref).find(key) as never;
+      },
       list: (ref, filter) => storeOf(ref as never).list(filter),
     } as Partial<Reader> as Reader,
     store: (ref) => storeOf(ref) as never,
     dynamicWatches: (options) => createDynamicWatches({ ...options, ensure, log: { warn: () => undefined } as never }),
   });
   told = [];
+  judged = [];
   audit.onChange((id) => told.push(id));
 });
 afterEach(async () => {
@@ -167,6 +173,13 @@ test("labels that change right after the first judgement count", async () => {
   audit.replace([aConstraint(production)]);
   storeOf(Namespace).upsert(space("production"));
   expect(await violating()).toEqual(["bad"]);
+});
+
+test("objects of spaces that a constraint does not select are counted and not judged", async () => {
+  fill({ apps: [app("bad")], namespaces: [space("test")] });
+  audit.replace([aConstraint(production)]);
+  expect(await violating()).toEqual([]);
+  expect([audit.find(ID)?.objects, judged]).toEqual([1, []]);
 });
 
 test("an object that is cached before its namespace is judged again with the namespace's labels", async () => {

@@ -2,7 +2,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import { constraintId } from "../../crds/policy-template/constraint.ts";
-import { evaluate, type JudgingConstraint } from "../../crds/policy-template/evaluate.ts";
+import { evaluate, mayReach, type JudgingConstraint } from "../../crds/policy-template/evaluate.ts";
 import { createRefs, type ListObjects } from "../../crds/policy-template/refs.ts";
 import { listShownOn } from "../../crds/policy-template/shown-on.ts";
 import { findSubject } from "../../crds/policy-template/subjects.ts";
@@ -134,9 +134,11 @@ export class PolicyAudit {
     const isCurrent = (): boolean => !this.#isClosed && this.#audited.get(id) === audited;
     try {
       const slice = createSlice();
+      const reaches = this.#reachOf(audited.constraint);
       for (const { ref, key } of this.#listStored(audited.constraint)) {
         await slice();
         if (!isCurrent()) return;
+        if (!reaches(ref.kind, key.namespace)) continue;
         this.#judge(id, audited, { kind: ref.kind, key, object: this.#read.find(ref, key) });
       }
       audited.isComplete = true;
@@ -146,6 +148,19 @@ export class PolicyAudit {
       if (!isUnreadable(error)) throw error;
       if (isCurrent()) this.#later(RETRY_MS, () => void this.#judgeStored(id, audited));
     }
+  }
+
+  /** Whether the constraint selects the namespace of an object: most constraints select few, and there is nothing to judge elsewhere. */
+  #reachOf(constraint: JudgingConstraint): (kind: string, namespace: string | undefined) => boolean {
+    const known = new Map<string, boolean>();
+    return (kind, namespace) => {
+      if (namespace === undefined) return true;
+      const at = `${kind} ${namespace}`;
+      const reaches =
+        known.get(at) ?? mayReach(constraint, { object: { kind }, namespaceLabels: this.#labelsOf(namespace) });
+      known.set(at, reaches);
+      return reaches;
+    };
   }
 
   #listStored(constraint: JudgingConstraint, area: Area = "everywhere"): { ref: ResourceRef; key: ObjectKey }[] {

@@ -84,7 +84,10 @@ export function toUndecidedSentence({ template: { title, reads = [] }, constrain
 }
 
 /** As the API server selects a policy by the namespace, before any expression is evaluated. Outside of spaces the expressions decide. */
-function mayReach({ namespaces }: JudgingConstraint, { object, namespaceLabels }: Review): boolean {
+export function mayReach(
+  { namespaces }: Pick<JudgingConstraint, "namespaces">,
+  { object, namespaceLabels }: { object: Pick<KubeObject, "kind">; namespaceLabels: Review["namespaceLabels"] },
+): boolean {
   if (namespaceLabels?.[STABLE_LABELS.spaceName] === undefined) return true;
   const definition = findSubject(object.kind);
   return !definition || !livesInSpaces(definition) || selectorMatches(namespaces, namespaceLabels);
