@@ -2,6 +2,7 @@
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { pino } from "pino";
 import { App } from "../../../crds/app/app.ts";
 import { BackendClass } from "../../../crds/backend-class/backend-class.ts";
@@ -14,6 +15,7 @@ import { systemObject } from "../../../crds/settings-object.ts";
 import { Task } from "../../../crds/task/task.ts";
 import { ClusterRole, ClusterRoleBinding } from "../../../kube/api/builtin.ts";
 import type { Condition } from "../../../kube/api/object.ts";
+import type { ResourceRef } from "../../../kube/api/resource-ref.ts";
 import { createInformers } from "../../../kube/cache/informers.ts";
 import { createClient } from "../../../kube/client/create-client.ts";
 import { applyObjects, installManifests } from "../../../platform/install.ts";
@@ -52,6 +54,8 @@ export class ReplicasWorld extends PolicyOperator {
   readonly namespace: string;
   /** Writes of the constraint's status. */
   statusWrites = 0;
+  /** Writes of the replicas' own objects, by which they report. */
+  replicaWrites = 0;
   readonly #disposables: AsyncDisposableStack;
 
   private constructor(parts: Parts, disposables: AsyncDisposableStack) {
@@ -129,12 +133,41 @@ export class ReplicasWorld extends PolicyOperator {
     this.witness.start();
     const informers = createInformers({ client: this.client, log: pino({ level: "silent" }) });
     this.#disposables.defer(() => informers.close());
-    const { store } = informers.ensure(refOf(FREEZE.kind));
-    await store.waitSynced(30_000);
-    store.onChange((change) => {
+    const handles = [
+      informers.ensure(refOf(FREEZE.kind)),
+      informers.ensure(Replica, { namespace: SYSTEM_NAMESPACE }),
+    ] as const;
+    await Promise.all(handles.map(({ store }) => store.waitSynced(30_000)));
+    handles[0].store.onChange((change) => {
       if (change.type === "modified" && change.old.metadata.generation === change.object.metadata.generation)
         this.statusWrites++;
     });
+    handles[1].store.onChange(({ type }) => {
+      if (type === "modified") this.replicaWrites++;
+    });
+  }
+
+  /** Waits until no replica has work and none wrote for two seconds. */
+  async untilQuiet(): Promise<void> {
+    const count = (): number => this.statusWrites + this.replicaWrites;
+    for (let seen = -1; seen !== count(); await delay(2_000)) {
+      await this.replicas.idle();
+      seen = count();
+    }
+  }
+
+  /** Kind, name and version of the constraint, of what the replicas report and of all that belongs to the space. */
+  async listVersions(): Promise<string[]> {
+    const { namespace, client } = this;
+    const kinds = DEFINITIONS.filter(({ namespaced }) => namespaced);
+    const lists = await Promise.all([
+      client.list(refOf(FREEZE.kind)),
+      client.list(Replica, { namespace: SYSTEM_NAMESPACE }),
+      ...kinds.map((kind) => client.list(kind as ResourceRef, { namespace })),
+    ]);
+    return lists.flatMap(({ items }) =>
+      items.map(({ kind, metadata }) => `${kind} ${metadata.name} ${metadata.resourceVersion}`),
+    );
   }
 
   /** The number of the replica that runs the controllers of constraints. */

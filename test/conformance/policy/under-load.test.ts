@@ -15,7 +15,7 @@ import { inParallel } from "./policy-world.ts";
 
 const run = promisify(execFile);
 const reason = whyNoControlPlane();
-/** That make apps as fast as they can. */
+/** They make apps as fast as they can. */
 const WRITERS = 4;
 /** A space's label counts once the platform has mirrored it to the namespace and kube-apiserver has seen that. */
 const GAP_MS = 5_000;
