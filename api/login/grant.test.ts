@@ -46,9 +46,15 @@ test.each([
   ],
   [
     "a refresh token",
+    { grant_type: "refresh_token", refresh_token: "t.o.k" },
+    CF,
+    { grantType: "refresh_token", clientId: "cf", kind: "refresh", refreshToken: "t.o.k" },
+  ],
+  [
+    "cf with a kubeconfig, which never got a refresh token",
     { grant_type: "refresh_token", refresh_token: "" },
     CF,
-    { grantType: "refresh_token", clientId: "cf", kind: "refresh", refreshToken: "" },
+    { grantType: "refresh_token", clientId: "cf", kind: "none" },
   ],
 ] as const)("%s", (_what, form, authorization, grant) => {
   expect(parseGrant(form, authorization)).toEqual(grant);
@@ -59,6 +65,12 @@ test.each([
   ["another grant type", { grant_type: "authorization_code" }, "unsupported_grant_type", /there are password/],
   ["no password", { grant_type: "password", username: "ann" }, "invalid_request", /password is missing/],
   ["no refresh token", { grant_type: "refresh_token" }, "invalid_request", /refresh_token is missing/],
+  [
+    "an empty refresh token of another client",
+    { grant_type: "refresh_token", refresh_token: "", client_id: "ci" },
+    "invalid_request",
+    /refresh_token is missing/,
+  ],
   [
     "a credential that is too long",
     { grant_type: "password", password: "a".repeat(MAX_CREDENTIAL + 1) },

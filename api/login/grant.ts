@@ -7,7 +7,7 @@ export interface LoginProblem {
   description: string;
 }
 
-/** A Kubernetes token to check, or a refresh token to open. */
+/** A Kubernetes token to check, a refresh token to open, or neither. */
 export type Grant = {
   grantType: string;
   clientId: string;
@@ -19,6 +19,8 @@ export type Grant = {
       userName: string | undefined;
     }
   | { kind: "refresh"; refreshToken: string }
+  /** `cf` with a kubeconfig refreshes a token that it never got, and sends the answer nowhere. */
+  | { kind: "none" }
 );
 
 const DEFAULT_CLIENT = "cf";
@@ -56,10 +58,11 @@ const GRANTS: Record<string, (asked: Asked) => Grant | LoginProblem> = {
       "client_secret",
     ),
   "urn:ietf:params:oauth:grant-type:jwt-bearer": (asked) => toCredential(asked, undefined, "assertion"),
-  refresh_token: ({ form: { refresh_token: refreshToken }, grantType, clientId }) =>
-    refreshToken === undefined
-      ? invalid("refresh_token is missing")
-      : { grantType, clientId, kind: "refresh", refreshToken },
+  refresh_token: ({ form: { refresh_token: refreshToken }, grantType, clientId }) => {
+    if (refreshToken) return { grantType, clientId, kind: "refresh", refreshToken };
+    const isSentByCf = refreshToken === "" && clientId === DEFAULT_CLIENT;
+    return isSentByCf ? { grantType, clientId, kind: "none" } : invalid("refresh_token is missing");
+  },
 };
 
 /** @param authorization the header, as sent */

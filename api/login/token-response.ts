@@ -46,15 +46,37 @@ export async function createTokenResponse({ login, issuer, now }: Issuing, logge
   };
 }
 
-/** For a client that refreshes a token which it never got: `cf` with a kubeconfig does, and sends the answer nowhere. Opens no request. */
-export async function createEmptyTokenResponse({ login, issuer, now }: Issuing, clientId: string): Promise<object> {
-  const claims = toClaims("", { clientId, grantType: "refresh_token" }, []);
-  const expiresAt = Math.floor(now.getTime() / 1000) + ACCESS_SECONDS;
+/** Tokens that open no request, for the client `cf` that never got one. */
+export interface EmptyTokens {
+  get(now: Date): Promise<object>;
+}
+
+const EMPTY_TOKEN_ISSUER = "urn:cupola:no-login";
+/** A token is answered again for half its life: anybody may ask, and each signature costs a millisecond. */
+const EMPTY_TOKEN_REUSE_SECONDS = ACCESS_SECONDS / 2;
+
+export function createEmptyTokens(login: Pick<LoginService, "tokens">): EmptyTokens {
+  let kept: { signed: Promise<{ jti: string; token: string }>; madeAt: number } | undefined;
+  const sign = async (expiresAt: number): Promise<{ jti: string; token: string }> => {
+    const claims = toClaims("", { clientId: "cf", grantType: "refresh_token" }, []);
+    const content = { issuer: EMPTY_TOKEN_ISSUER, claims, credential: undefined, expiresAt };
+    return { jti: claims.jti, token: await login.tokens.seal({ use: "access", ...content }) };
+  };
   return {
-    access_token: await login.tokens.seal({ use: "access", issuer, claims, credential: undefined, expiresAt }),
-    refresh_token: "",
-    ...presentLifetime(ACCESS_SECONDS, []),
-    jti: claims.jti,
+    async get(now) {
+      const seconds = Math.floor(now.getTime() / 1000);
+      if (!kept || Math.abs(seconds - kept.madeAt) >= EMPTY_TOKEN_REUSE_SECONDS)
+        kept = { signed: sign(seconds + ACCESS_SECONDS), madeAt: seconds };
+      const { signed, madeAt } = kept;
+      try {
+        const { jti, token } = await signed;
+        const lifetime = presentLifetime(madeAt + ACCESS_SECONDS - seconds, []);
+        return { access_token: token, refresh_token: "", ...lifetime, jti };
+      } catch (cause) {
+        kept = undefined;
+        throw cause;
+      }
+    },
   };
 }
 

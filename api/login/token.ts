@@ -6,7 +6,7 @@ import type { LoginService } from "../routing/login-service.ts";
 import type { Services } from "../routing/services.ts";
 import { BAD_CREDENTIALS, type Grant, type LoginProblem, parseGrant } from "./grant.ts";
 import { type ClientAddress, createLoginAttempts } from "./login-attempts.ts";
-import { createEmptyTokenResponse, createTokenResponse, type LoggedIn } from "./token-response.ts";
+import { createEmptyTokens, createTokenResponse, type LoggedIn } from "./token-response.ts";
 
 /** Fields of a form, by name. */
 export const form = z.record(z.string(), z.string());
@@ -20,8 +20,13 @@ const EXPIRED: LoginProblem = {
     "The token expired, was revoked, or is of another installation. Log in again with a valid token of Kubernetes.",
 };
 
+type Credential = Extract<Grant, { kind: "credential" }>;
+type Refresh = Extract<Grant, { kind: "refresh" }>;
+
 export function tokenEndpoint(services: Pick<Services, "login" | "now">): Endpoint {
+  const { login } = services;
   const attempts = createLoginAttempts();
+  const emptyTokens = createEmptyTokens(login);
   return endpoint({
     method: "POST",
     path: "/oauth/token",
@@ -30,33 +35,41 @@ export function tokenEndpoint(services: Pick<Services, "login" | "now">): Endpoi
     body: form,
     summary: "Log in with a token of Kubernetes, or refresh a login",
     handler: async ({ body, base, request }) => {
-      const address = clientAddress(request);
-      const wait = attempts.findWait(address);
-      if (wait !== undefined) return refuseFor(wait);
       const grant = parseGrant(body, request.headers.authorization);
       if ("error" in grant) return presentProblem(grant);
-      const { login } = services;
+      if (grant.kind === "none") return presentTokens(await emptyTokens.get(services.now()));
+      const loggedIn =
+        grant.kind === "refresh"
+          ? await refresh(login, grant)
+          : await attempts.review({ address: clientAddress(request), credential: grant.credential }, () =>
+              logIn(login, grant),
+            );
+      if (loggedIn === undefined) return presentProblem(grant.kind === "refresh" ? EXPIRED : BAD_CREDENTIALS);
+      if ("waitSeconds" in loggedIn) return refuseFor(loggedIn.waitSeconds);
       const issuing = { login, issuer: `${base}/oauth/token`, now: services.now() };
-      if (grant.kind === "refresh" && grant.refreshToken === "")
-        return presentTokens(await createEmptyTokenResponse(issuing, grant.clientId));
-      const loggedIn = await logIn(login, grant);
-      if (!("error" in loggedIn)) return presentTokens(await createTokenResponse(issuing, loggedIn));
-      attempts.addFailure(address);
-      return presentProblem(loggedIn);
+      return presentTokens(await createTokenResponse(issuing, loggedIn));
     },
   });
 }
 
-async function logIn(login: LoginService, grant: Grant): Promise<LoggedIn | LoginProblem> {
-  const { clientId, grantType } = grant;
-  if (grant.kind === "credential") {
-    const caller = await login.review(grant.credential);
-    const isUser = caller && (grant.userName ?? caller.name) === caller.name;
-    return isUser ? { caller, credential: grant.credential, clientId, grantType } : BAD_CREDENTIALS;
-  }
-  const opened = await login.tokens.open(grant.refreshToken, "refresh");
+/** Undefined when Kubernetes refuses the credential, or when it is another user's. */
+async function logIn(
+  login: LoginService,
+  { credential, userName, clientId, grantType }: Credential,
+): Promise<LoggedIn | undefined> {
+  const caller = await login.review(credential);
+  const isUser = caller && (userName ?? caller.name) === caller.name;
+  return isUser ? { caller, credential, clientId, grantType } : undefined;
+}
+
+/** Counts as no attempt: a token that this installation did not seal costs no review, and the reviews of one credential share their answer. */
+async function refresh(
+  login: LoginService,
+  { refreshToken, clientId, grantType }: Refresh,
+): Promise<LoggedIn | undefined> {
+  const opened = await login.tokens.open(refreshToken, "refresh");
   const caller = opened && (await login.review(opened.credential));
-  return caller ? { caller, credential: opened.credential, clientId, grantType } : EXPIRED;
+  return caller ? { caller, credential: opened.credential, clientId, grantType } : undefined;
 }
 
 /** The closest proxy appends the address that it saw. */

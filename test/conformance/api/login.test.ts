@@ -93,6 +93,13 @@ describe("a login", () => {
     expect([status, json.refresh_token]).toEqual([200, ""]);
     expect((await whoami(json.access_token)).status).toBe(401);
   });
+
+  test("signs such a token once in a while: anybody may ask for one", async () => {
+    const empty = { grant_type: "refresh_token", refresh_token: "" };
+    const [one, two] = [await ask(empty), await ask(empty, { host: "elsewhere.example" })];
+    expect(two.json.access_token).toBe(one.json.access_token);
+    expect((await ask({ ...empty, client_id: "another" })).status).toBe(400);
+  });
 });
 
 describe("refused", () => {
@@ -152,15 +159,43 @@ describe("refused", () => {
     }
   });
 
-  test("the 31st failure of an address within a minute; others log in", async () => {
-    const from = (address: string) => ({ "x-forwarded-for": `203.0.113.7, ${address}` });
-    const fail = (address: string): Promise<Answer> =>
-      ask({ grant_type: "password", username: "ann", password: "wrong" }, from(address));
+  const from = (address: string) => ({ "x-forwarded-for": `203.0.113.7, ${address}` });
+  let wrong = 0;
+  const fail = (address: string): Promise<Answer> =>
+    ask({ grant_type: "password", username: "ann", password: `wrong-${(wrong += 1)}` }, from(address));
+
+  test("the 31st failure of an address within a minute; others log in, and a login there goes on", async () => {
+    const { json: tokens } = await ask({ grant_type: "password", password: "bob-token" }, from("198.51.100.1"));
     for (let i = 0; i < 30; i += 1) expect((await fail("198.51.100.1")).status).toBe(401);
     const { status, json, headers } = await fail("198.51.100.1");
     expect([status, json.error, Number(headers.get("retry-after")) > 0]).toEqual([429, "too_many_requests", true]);
     const other = await ask({ grant_type: "password", password: "ann-token" }, from("198.51.100.2"));
     expect(other.status).toBe(200);
+    const refresh = { grant_type: "refresh_token", refresh_token: tokens.refresh_token };
+    expect((await ask(refresh, from("198.51.100.1"))).status).toBe(200);
+  });
+
+  test("refresh tokens that are none lock out nobody, and Kubernetes is not asked about them", async () => {
+    replica.requests.length = 0;
+    const answers = Array.from({ length: 40 }, () =>
+      ask({ grant_type: "refresh_token", refresh_token: "a.b.c" }, from("198.51.100.3")),
+    );
+    expect(new Set((await Promise.all(answers)).map(({ status }) => status))).toEqual(new Set([401]));
+    expect(replica.requests.filter(({ path }) => path.includes("tokenreviews"))).toEqual([]);
+    const login = await ask({ grant_type: "password", password: "ann-token" }, from("198.51.100.3"));
+    expect(login.status).toBe(200);
+  });
+
+  test("20 addresses that fail lock out nobody who logged in before", async () => {
+    expect((await ask({ grant_type: "password", password: "ann-token" }, from("198.51.100.4"))).status).toBe(200);
+    await Promise.all(
+      Array.from({ length: 20 }, async (_, at) => {
+        for (let i = 0; i < 30; i += 1) await fail(`192.0.2.${at}`);
+      }),
+    );
+    expect((await fail("192.0.2.200")).status).toBe(429);
+    expect((await ask({ grant_type: "password", password: "ann-token" }, from("192.0.2.201"))).status).toBe(200);
+    expect((await ask({ grant_type: "password", password: "admin-token" }, from("198.51.100.4"))).status).toBe(200);
   });
 });
 
