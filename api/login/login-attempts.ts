@@ -44,70 +44,68 @@ interface Failures {
   endsAt: number;
 }
 
+/** The bound of one address. */
 interface Bound {
-  failures: LRUCache<string, Failures>;
-  key: string;
-  max: number;
+  findWait(): number;
+  addFailure(): void;
+  addPending(change: 1 | -1): void;
+}
+
+interface Limits {
+  maxFailures: number;
   maxPending: number;
 }
 
 /** `now` in milliseconds, from a clock that nobody sets. */
 export function createLoginAttempts(now: () => number = () => performance.now()): LoginAttempts {
-  const clients = new LRUCache<string, Failures>({ max: MAX_ADDRESSES });
-  const proxies = new LRUCache<string, Failures>({ max: MAX_ADDRESSES });
+  const clientBound = createBounds(now, { maxFailures: MAX_FAILURES, maxPending: MAX_PENDING });
+  const proxyBound = createBounds(now, { maxFailures: MAX_FAILURES_OF_PROXY, maxPending: MAX_PENDING_OF_PROXY });
   const known = new LRUCache<string, true>({ max: MAX_KNOWN, ttl: KNOWN_MS, ttlResolution: 0, perf: { now } });
-  const pending = new Map<string, number>();
-
-  const boundsOf = ({ peer, forwarded }: ClientAddress): [Bound, ...Bound[]] => {
-    const key = clientKey({ peer, forwarded });
-    const client: Bound = { failures: clients, key, max: MAX_FAILURES, maxPending: MAX_PENDING };
-    if (forwarded === undefined) return [client];
-    const proxy = { key: peer, max: MAX_FAILURES_OF_PROXY, maxPending: MAX_PENDING_OF_PROXY };
-    return [client, { failures: proxies, ...proxy }];
-  };
-  const findFailures = ({ failures, key }: Bound): Failures | undefined => {
-    const found = failures.get(key);
-    return found && now() < found.endsAt ? found : undefined;
-  };
-  const findWait = (bound: Bound): number => {
-    const found = findFailures(bound);
-    if (found && found.count >= bound.max) return Math.ceil((found.endsAt - now()) / 1000);
-    return (pending.get(bound.key) ?? 0) >= bound.maxPending ? 1 : 0;
-  };
-  const addFailure = (bound: Bound): void => {
-    const { count, endsAt } = findFailures(bound) ?? { count: 0, endsAt: now() + WINDOW_MS };
-    bound.failures.set(bound.key, { count: count + 1, endsAt });
-  };
-  const addPending = ({ key }: Bound, change: 1 | -1): void => {
-    const count = (pending.get(key) ?? 0) + change;
-    if (count > 0) pending.set(key, count);
-    else pending.delete(key);
-  };
-
   return {
-    async review({ address, credential }, review) {
-      const bounds = boundsOf(address);
-      const [ownBound] = bounds;
+    async review({ address: { peer, forwarded }, credential }, review) {
+      const addressKey = [peer, forwarded].join(" ");
       const credentialKey = hash("sha256", credential);
-      const inForce = known.has(credentialKey) ? [] : known.has(ownBound.key) ? [ownBound] : bounds;
-      const waitSeconds = Math.max(0, ...inForce.map(findWait));
+      const own = clientBound(addressKey);
+      const bounds = forwarded === undefined ? [own] : [own, proxyBound(peer)];
+      const inForce = known.has(addressKey) ? [own] : bounds;
+      const waitSeconds = known.has(credentialKey) ? 0 : Math.max(...inForce.map((bound) => bound.findWait()));
       if (waitSeconds > 0) return { waitSeconds };
-      for (const bound of bounds) addPending(bound, 1);
+      for (const bound of bounds) bound.addPending(1);
       try {
         const reviewed = await review();
         if (reviewed === undefined) {
           known.delete(credentialKey);
-          bounds.forEach(addFailure);
-        } else for (const key of [credentialKey, ownBound.key]) known.set(key, true);
+          for (const bound of bounds) bound.addFailure();
+        } else for (const key of [credentialKey, addressKey]) known.set(key, true);
         return reviewed;
       } finally {
-        for (const bound of bounds) addPending(bound, -1);
+        for (const bound of bounds) bound.addPending(-1);
       }
     },
   };
 }
 
-/** Never the key of a proxy, which has no blank. */
-function clientKey({ peer, forwarded }: ClientAddress): string {
-  return `${peer} ${forwarded ?? ""}`;
+function createBounds(now: () => number, { maxFailures, maxPending }: Limits): (key: string) => Bound {
+  const failures = new LRUCache<string, Failures>({ max: MAX_ADDRESSES });
+  const pending = new Map<string, number>();
+  const find = (key: string): Failures | undefined => {
+    const found = failures.get(key);
+    return found && now() < found.endsAt ? found : undefined;
+  };
+  return (key) => ({
+    findWait() {
+      const found = find(key);
+      if (found && found.count >= maxFailures) return Math.ceil((found.endsAt - now()) / 1000);
+      return (pending.get(key) ?? 0) >= maxPending ? 1 : 0;
+    },
+    addFailure() {
+      const { count, endsAt } = find(key) ?? { count: 0, endsAt: now() + WINDOW_MS };
+      failures.set(key, { count: count + 1, endsAt });
+    },
+    addPending(change) {
+      const count = (pending.get(key) ?? 0) + change;
+      if (count > 0) pending.set(key, count);
+      else pending.delete(key);
+    },
+  });
 }
