@@ -77,7 +77,7 @@ export function createEndpoints(services: Services): readonly Endpoint[] {
     ...featureFlagEndpoints,
     ...auditEventEndpoints,
     ...usageEventEndpoints,
-    ...appEndpoints,
+    ...appEndpoints(services),
     ...processEndpoints(services),
     ...taskEndpoints,
     ...sidecarEndpoints,

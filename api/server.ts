@@ -15,6 +15,7 @@ import { JOB_KEY } from "./jobs/job-key.ts";
 import { createEndpoints } from "./endpoints.ts";
 import type { Endpoint } from "./routing/endpoint.ts";
 import type { LoginService, LoginSettings } from "./routing/login-service.ts";
+import type { SSHService } from "./routing/ssh-service.ts";
 import type { RequestMetrics } from "./routing/request-metrics.ts";
 import { createRouting } from "./routing/routing.ts";
 import { createPeerGroup, type PeerDirectory, type PeerGroup } from "./peers/peer-group.ts";
@@ -52,6 +53,8 @@ export interface ApiDeps {
   authorization?: AuthorizationMode;
   /** How clients without a kubeconfig log in. Default: under no host name. */
   login?: LoginSettings;
+  /** Codes for `cf ssh`, and where its proxy is. Default: there is none. */
+  ssh?: SSHService;
   /** An issuer that kube-apiserver does not trust; the platform impersonates its users. Default: none. */
   tokenIssuer?: TokenIssuerSettings;
   metrics?: RequestMetrics | undefined;
@@ -72,13 +75,13 @@ export interface Api {
 
 /** Starts the watches. Requests get 503 until the cache is synced. @throws Error when the token issuer's settings are unsafe */
 export function createApi(deps: ApiDeps): Api {
-  const { client, informers, telemetry, blobs, images, log, peers, now = () => new Date() } = deps;
+  const { client, informers, telemetry, blobs, images, log, peers, ssh, now = () => new Date() } = deps;
   const cache = createClusterCache(informers);
   // Prefetched, so that the first deletion does not wait for it; a failure surfaces in the request that needs it.
   JOB_KEY.get(client).catch(() => undefined);
   const { login, authenticate } = createCallerIdentity({ ...deps, now }, () => permissions);
   const readPodUsage = createPodUsageReader({ client, now });
-  const services = { telemetry, readPodUsage, blobs, images, cache, login, platformClient: client, now };
+  const services = { telemetry, readPodUsage, blobs, images, cache, login, ssh, platformClient: client, now };
   const endpoints = createEndpoints(services);
   const permissions = permissionsOf({ ...deps, now }, cache, endpoints);
   const peerGroup = createPeerGroup({ cache, log, ...peers });

@@ -12,6 +12,7 @@ import { Space } from "../../crds/space/space.ts";
 import { Stack } from "../../crds/stack/stack.ts";
 import { unprocessable } from "../http/errors.ts";
 import { accepted, created, endpoint, ok, type Endpoint, type Reply } from "../routing/endpoint.ts";
+import type { Services } from "../routing/services.ts";
 import { includedSpaces } from "../included/included.ts";
 import { newDeletionJob } from "../jobs/jobs.ts";
 import { appKey } from "../cf/app/owner-app.ts";
@@ -28,6 +29,7 @@ import { writeAllOrNone } from "../access/rehearsal.ts";
 import type { Session } from "../access/session.ts";
 import { appActions } from "./actions.ts";
 import { appEnvironment } from "./environment.ts";
+import { appSSHEndpoints } from "./ssh.ts";
 import { appGetQuery, appListQuery, appNameTaken, createAppBody, toAppPatch, updateAppBody } from "./payload.ts";
 import { appTextKey, presentApp } from "./present.ts";
 import { Process } from "../../crds/process/process.ts";
@@ -213,7 +215,7 @@ async function unmap(session: Session, app: App): Promise<void> {
   for (const route of session.list(Route, { index: ["app", appKey(app)] })) await unmapApp(session, route, app);
 }
 
-export const appEndpoints: readonly Endpoint[] = [
+export const appEndpoints = (services: Pick<Services, "ssh">): readonly Endpoint[] => [
   list,
   listOfStack,
   get,
@@ -222,4 +224,5 @@ export const appEndpoints: readonly Endpoint[] = [
   remove,
   ...appActions,
   ...appEnvironment,
+  ...appSSHEndpoints(services),
 ];

@@ -1,4 +1,4 @@
-// An app's environment, features, ssh status and the caller's permissions on it.
+// An app's environment, features and the caller's permissions on it.
 import { App } from "../../crds/app/app.ts";
 import { vcapApplication } from "../../crds/app/vcap.ts";
 import { displayNameOf } from "../../crds/object-names.ts";
@@ -159,18 +159,6 @@ const permissions = endpoint({
   },
 });
 
-// No runner supports ssh yet; the reason in the reply says that, not that ssh is disabled for the app or space.
-const sshEnabled = endpoint({
-  method: "GET",
-  path: `${path}/ssh_enabled`,
-  permission: { verb: "get", on: App },
-  summary: "Check whether SSH is enabled",
-  handler: ({ session, params }) => {
-    session.get(App, params.guid);
-    return ok({ enabled: false, reason: "ssh is disabled globally" });
-  },
-});
-
 /** Not in CF. Those who may see an app may see which rules it breaks; constraints are other people's. */
 const policyViolations = endpoint({
   method: "GET",
@@ -192,5 +180,4 @@ export const appEnvironment = [
   getFeature,
   setFeature,
   permissions,
-  sshEnabled,
 ];

@@ -1,4 +1,5 @@
 // Discovery documents: `/`, `/v3`, `/v3/info`, `/v2/info`, `/healthz`. `cf` reads `/` to choose how it logs in and which requests it sends.
+import { SSH_CLIENT } from "../../crds/app/ssh.ts";
 import { hostName } from "../http/request-base.ts";
 import { endpoint, ok, type Endpoint } from "../routing/endpoint.ts";
 import type { LoginSettings } from "../routing/login-service.ts";
@@ -42,7 +43,12 @@ const resources = [
 ];
 
 /** Under a host of token login `cf` asks for a user name and a token; elsewhere it uses the kubeconfig's credential. */
-function globalRoot(base: string, host: string | undefined, settings: LoginSettings): object {
+function globalRoot(
+  base: string,
+  host: string | undefined,
+  settings: LoginSettings,
+  ssh: SSHLinks | undefined,
+): object {
   const link = { href: base };
   const hasTokenLogin = settings.tokenLoginHosts.includes(hostName(host));
   return {
@@ -58,10 +64,26 @@ function globalRoot(base: string, host: string | undefined, settings: LoginSetti
       logging: null,
       log_cache: link,
       log_stream: null,
-      app_ssh: null,
+      // With a kubeconfig cf asks for no code: it has no token to ask with.
+      app_ssh: hasTokenLogin && ssh ? presentSSHLink(ssh) : null,
     },
     ...(!hasTokenLogin && { cf_on_k8s: true }),
   };
+}
+
+interface SSHLinks {
+  address: string;
+  fingerprint: string;
+}
+
+function presentSSHLink({ address, fingerprint }: SSHLinks): object {
+  return { href: address, meta: { host_key_fingerprint: fingerprint, oauth_client: SSH_CLIENT } };
+}
+
+/** Undefined while the host key cannot be read: this document is needed for all else, too. */
+async function findSSHLinks(ssh: Services["ssh"]): Promise<SSHLinks | undefined> {
+  const fingerprint = await ssh?.fingerprint().catch(() => undefined);
+  return ssh && fingerprint !== undefined ? { address: ssh.address, fingerprint } : undefined;
 }
 
 function v3Root(base: string): object {
@@ -88,7 +110,7 @@ function info(base: string): object {
 }
 
 /** As a CF answers that serves no v2: clients of both versions ask here first. */
-function v2Info(base: string, { loginURL, uaaURL }: LoginSettings): object {
+function v2Info(base: string, { loginURL, uaaURL }: LoginSettings, ssh: SSHLinks | undefined): object {
   return {
     name: "cupola",
     build: "",
@@ -99,9 +121,9 @@ function v2Info(base: string, { loginURL, uaaURL }: LoginSettings): object {
     token_endpoint: uaaURL ?? base,
     min_cli_version: "",
     min_recommended_cli_version: "",
-    app_ssh_endpoint: null,
-    app_ssh_host_key_fingerprint: null,
-    app_ssh_oauth_client: null,
+    app_ssh_endpoint: ssh?.address ?? null,
+    app_ssh_host_key_fingerprint: ssh?.fingerprint ?? null,
+    app_ssh_oauth_client: ssh ? SSH_CLIENT : null,
     doppler_logging_endpoint: null,
     api_version: "",
     osbapi_version: "2.17",
@@ -122,24 +144,25 @@ const otherServices: readonly Endpoint[] = [
 ];
 
 /** They name the login server. */
-const loginDependentEndpoints = (services: Pick<Services, "login">): readonly Endpoint[] => [
+const loginDependentEndpoints = (services: Pick<Services, "login" | "ssh">): readonly Endpoint[] => [
   endpoint({
     method: "GET",
     path: "/",
     permission: "anonymous",
     summary: "List the links to all APIs",
-    handler: ({ base, request }) => ok(globalRoot(base, request.headers.host, services.login.settings)),
+    handler: async ({ base, request }) =>
+      ok(globalRoot(base, request.headers.host, services.login.settings, await findSSHLinks(services.ssh))),
   }),
   endpoint({
     method: "GET",
     path: "/v2/info",
     permission: "anonymous",
     summary: "Say that the CF API v2 is disabled",
-    handler: ({ base }) => ok(v2Info(base, services.login.settings)),
+    handler: async ({ base }) => ok(v2Info(base, services.login.settings, await findSSHLinks(services.ssh))),
   }),
 ];
 
-export const discoveryEndpoints = (services: Pick<Services, "login">): readonly Endpoint[] => [
+export const discoveryEndpoints = (services: Pick<Services, "login" | "ssh">): readonly Endpoint[] => [
   ...otherServices,
   ...loginDependentEndpoints(services),
   endpoint({

@@ -1,11 +1,10 @@
-// Requests of `cf` to a UAA about users, clients and SSH. Each is refused with the next step; api/login/ has those about tokens.
+// Requests of `cf` to a UAA about users and clients. Each is refused with the next step; api/login/ has those about tokens.
 import { endpoint, type Endpoint } from "../routing/endpoint.ts";
 
 const USERS =
   "Users and clients are those of Kubernetes: cf neither makes, removes nor looks them up. Give one a role by its Kubernetes name, for example: cf set-space-role NAME ORG SPACE SpaceDeveloper";
 const PASSWORDS =
   "There are no passwords here: cf sends a credential of Kubernetes. Change it where your cluster issues it.";
-const SSH = "SSH into apps is not available here yet. Run a command beside the app with cf run-task.";
 
 const REFUSALS = [
   ["GET", "/Users", USERS],
@@ -15,7 +14,6 @@ const REFUSALS = [
   // cf, which learns no GUID of its user here, leaves it out.
   ["PUT", "/Users/password", PASSWORDS],
   ["GET", "/oauth/clients/:client", USERS],
-  ["GET", "/oauth/authorize", SSH],
 ] as const;
 
 /** In UAA's format of errors; of one with this name `cf` prints only the description. */

@@ -2,15 +2,17 @@
 import { endpoint, ok, type Endpoint, type Reply } from "../routing/endpoint.ts";
 import type { LoginService, LoginSettings } from "../routing/login-service.ts";
 import type { Services } from "../routing/services.ts";
+import { sshCodeEndpoint } from "./ssh-code.ts";
 import { form, tokenEndpoint } from "./token.ts";
 
 const ANONYMOUS = { permission: "anonymous" } as const;
 
-type LoginServices = Pick<Services, "login" | "now">;
+type LoginServices = Pick<Services, "login" | "ssh" | "now">;
 
 export function loginEndpoints(services: LoginServices): readonly Endpoint[] {
   return [
     tokenEndpoint(services),
+    sshCodeEndpoint(services),
     ...promptEndpoints(services),
     ...keyEndpoints(services),
     ...questionEndpoints(services),

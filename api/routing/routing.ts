@@ -252,7 +252,7 @@ async function authenticate(deps: RoutingDeps, row: Endpoint, request: Request, 
   const anonymous = row.permission === "anonymous";
   const pending = anonymous ? undefined : deps.waitUntilCurrent();
   if (pending) await pending;
-  const isUnknown = anonymous || (row.permission === "anyone" && request.headers.authorization === undefined);
+  const isUnknown = anonymous || (row.permission === "anyone" && !request.headers.authorization?.trim());
   return isUnknown ? undefined : deps.authenticate(request.headers, signal);
 }
 

@@ -6,6 +6,7 @@ import type { ReadPodUsage } from "../../telemetry/pods/pod-usage.ts";
 import type { TelemetryClient } from "../../telemetry/telemetry-client.ts";
 import type { ClusterCache } from "../cache/cluster-cache.ts";
 import type { LoginService } from "./login-service.ts";
+import type { SSHService } from "./ssh-service.ts";
 
 export interface Services {
   telemetry: TelemetryClient;
@@ -17,5 +18,7 @@ export interface Services {
   /** The platform's own client. */
   platformClient: KubeClient;
   login: LoginService;
+  /** Undefined where no proxy serves `cf ssh`. */
+  ssh: SSHService | undefined;
   now: () => Date;
 }

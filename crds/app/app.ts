@@ -45,6 +45,7 @@ export const App = defineKind({
     { subresource: "settings", verbs: ["update"], roles: [SPACE_DEVELOPER] },
     { subresource: "secrets", verbs: ["get"], roles: [SPACE_DEVELOPER] },
     { subresource: "logs", verbs: ["get"], roles: SPACE_READERS },
+    { subresource: "ssh", verbs: ["create"], roles: [SPACE_DEVELOPER] },
   ],
   fieldPermissions: [
     { subresource: "env", fields: ["env"] },
