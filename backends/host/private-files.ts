@@ -94,7 +94,8 @@ async function outputOf([file = "", ...args]: string[], cwd: string): Promise<st
   );
 }
 
-async function findTool(name: string): Promise<string | undefined> {
+/** The path of a program of the system; undefined where it is missing. */
+export async function findTool(name: string): Promise<string | undefined> {
   const folders = [...(process.env["PATH"] ?? "").split(delimiter), "/usr/bin", "/bin", "/usr/sbin", "/sbin"];
   for (const folder of folders.filter((each) => each.startsWith("/"))) {
     const path = join(folder, name);

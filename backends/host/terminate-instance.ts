@@ -46,16 +46,21 @@ export async function terminateInstance(
 
 /** SIGKILL to its group, session and descendants, to whatever has its TMPDIR, and to its cgroup. Returns when none is left, or after 5 s. */
 export async function killInstance({ leader, tmp, cgroup }: ProcessTree): Promise<void> {
+  await killProgram(leader, `TMPDIR=${tmp}`);
+  if (cgroup !== undefined) await killCgroup(cgroup);
+}
+
+/** SIGKILL to its group, session and descendants, and to whatever has this entry in its environment. Returns when none is left, or after 5 s. */
+export async function killProgram(leader: GroupLeader | undefined, environmentEntry: string): Promise<void> {
   const deadline = Date.now() + 5000;
   for (;;) {
     const members = leader ? await findMembers(leader) : [];
     if (leader && members.length > 0) signalInstance(leader.pid, members, "SIGKILL");
-    const escaped = await findByEnvironment(`TMPDIR=${tmp}`);
+    const escaped = await findByEnvironment(environmentEntry);
     for (const pid of escaped) trySignal(pid, "SIGKILL");
     if ((members.length === 0 && escaped.length === 0) || Date.now() > deadline) break;
     await delay(20);
   }
-  if (cgroup !== undefined) await killCgroup(cgroup);
 }
 
 /** Empty when another process has that pid by now: a pid is not given again while a group of that number lives. */

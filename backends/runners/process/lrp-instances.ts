@@ -14,6 +14,8 @@ export interface LrpInstances {
   setDesired(lrp: LRP): void;
   status(): LrpStatus;
   stats(): InstanceStats[];
+  /** The current run of an index; undefined between two runs. */
+  record(index: number): InstanceRecord | undefined;
   /** The object of the last `setDesired`. */
   lrp(): LRP;
   /** Resolves when no process is left, those of closed slots included. */
@@ -76,6 +78,7 @@ export function openLrpInstances({ context, lrp: first, adoptRecord, onChange }:
         [...slots.values()].map(({ slot }) => slot.status()),
         wantedIndexes(lrp.spec).length,
       ),
+    record: (index) => slots.get(index)?.slot.record(),
     stats: () => [...slots.values()].map(({ slot }) => presentStats(context, lrp, slot)),
     async stop() {
       ended = true;

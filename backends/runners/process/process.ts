@@ -10,6 +10,12 @@ import { LRP } from "../../../crds/lrp/lrp.ts";
 import { RouteBinding } from "../../../crds/route-binding/route-binding.ts";
 import type { StatsQuery } from "../../../telemetry/envelope.ts";
 import type { Telemetry } from "../../../telemetry/telemetry.ts";
+import {
+  InstanceAway,
+  type RemoteProcess,
+  type RemoteProcesses,
+  type RemoteProcessRequest,
+} from "../../remote-process.ts";
 import { classController, type ClassPublication } from "../../class-controller.ts";
 import { createCgroup, findCgroupParent } from "../../host/cgroup.ts";
 import { findIsolation, type IsolateFiles } from "../../host/private-files.ts";
@@ -18,6 +24,7 @@ import { type DropletLauncher, defaultTimings, type RunnerTimings, type RunnerCo
 import { type LeftoverInstances, readLeftoverInstances, terminateUnwantedOnceKnown } from "./leftover-instances.ts";
 import { type LrpInstances, openLrpInstances } from "./lrp-instances.ts";
 import { instancesFolder, tasksFolder } from "./instance-record.ts";
+import { openInstanceShell } from "./instance-shell.ts";
 import { followLocalNames } from "./local-names.ts";
 import { createTaskRunner, type TaskRunner } from "./task/task-runner.ts";
 import { trackSpoiledDroplets } from "./spoiled-droplets.ts";
@@ -42,6 +49,7 @@ export const processCapabilities: Readonly<Record<string, string>> = {
   serviceFiles: "true",
   diskLimit: "polled",
   isolation: "none",
+  ssh: "host",
 };
 
 export interface ProcessRunnerOptions {
@@ -52,6 +60,8 @@ export interface ProcessRunnerOptions {
   telemetry: Telemetry;
   launcher: DropletLauncher;
   endpoint?: ClassPublication["endpoint"];
+  /** Where it offers to run programs beside its instances. */
+  remoteProcesses?: RemoteProcesses;
   /** Gets errors that no condition shows; `what` names the operation. */
   onError: (error: unknown, what: string) => void;
   timings?: Partial<RunnerTimings>;
@@ -130,6 +140,8 @@ async function startRunner(runner: Runner): Promise<void> {
       if (change.type === "deleted" || change.object.metadata.deletionTimestamp) closeInstances(runner, change.object);
     }),
     options.telemetry.registerStats((query) => stats(runner, query)),
+    options.remoteProcesses?.register(processClass, (request) => openRemoteProcess(runner, request)) ??
+      (() => undefined),
   );
   await followNames(runner);
   terminateUnwantedOnceKnown(runner.leftovers, watch.store, {
@@ -289,6 +301,13 @@ function closeInstances(runner: Runner, { metadata: { uid = "", namespace, name 
     });
   runner.terminating.set(uid, termination);
   return true;
+}
+
+function openRemoteProcess({ instancesByUid, context }: Runner, request: RemoteProcessRequest): Promise<RemoteProcess> {
+  const instances = instancesByUid.get(request.lrp.uid);
+  const record = instances?.record(request.index);
+  if (!instances || !record) throw new InstanceAway(`instance ${request.index} is not running`);
+  return openInstanceShell(context, { lrp: instances.lrp(), record }, request);
 }
 
 function stats(runner: Runner, query: StatsQuery): ReturnType<LrpInstances["stats"]> {
