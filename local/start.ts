@@ -152,6 +152,9 @@ function remember(home: Home, ports: Ports): string {
 /** By `localhost` clients read the kubeconfig. The address is for clients that do not resolve names below `localhost`. */
 const TOKEN_LOGIN_HOSTS = ["login.localhost", "127.0.0.1"];
 
+/** Another where it is taken: cf reads the address at each login. */
+const SSH_PORT = 2222;
+
 /** A laptop's disk is small, and its uploads take seconds: two minutes are enough for the object that names a content to follow it. */
 const UNUSED_CONTENT_MS = 2 * 60_000;
 
@@ -167,6 +170,7 @@ function platformOptions(
     dockerFolder: process.env["DOCKER_CONFIG"] ?? join(homedir(), ".docker"),
     unusedContentMs: UNUSED_CONTENT_MS,
     listen: { host: HOST, port },
+    ssh: { listen: { host: HOST, port: port === 0 ? 0 : SSH_PORT } },
     login: { tokenLoginHosts: TOKEN_LOGIN_HOSTS },
     // Only one process leads on this API server: after a crash it takes its own Leases back at once.
     leaderIdentity: "laptop",

@@ -6,6 +6,7 @@ import type { Membership } from "../kube/lease/membership.ts";
 import type { Readiness } from "../kube/server/readiness.ts";
 import type { Informers } from "../kube/cache/informers.ts";
 import type { Api } from "../api/server.ts";
+import type { RemoteProcesses } from "../backends/remote-process.ts";
 import type { Clusters } from "./operations/clusters.ts";
 import type { Backend } from "./operations/backends.ts";
 import type { ProcessMetrics } from "./metrics/process-metrics.ts";
@@ -31,6 +32,8 @@ export interface PlatformContext {
   blobs: BlobStore;
   /** Absent when blobs are kept in a folder. */
   registry?: PlatformRegistry;
+  /** The runners of this process that run programs beside their instances. */
+  remoteProcesses: RemoteProcesses;
   /** Other clusters, in a process that runs controllers. */
   clusters?: Clusters;
   readiness: Readiness;

@@ -32,6 +32,8 @@ export interface PlatformOptions {
   authorization?: AuthorizationMode;
   /** How clients without a kubeconfig log in; default: under no host name. */
   login?: LoginSettings;
+  /** The SSH proxy: where it listens, in the process that runs it, and `host:port` as clients see it. */
+  ssh?: { listen?: { host: string; port: number }; address?: string };
   /** An issuer of tokens that kube-apiserver does not trust. */
   tokenIssuer?: TokenIssuerSettings;
   /** Where other replicas reach this one; default: loopback. */

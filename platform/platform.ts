@@ -18,6 +18,7 @@ import type { HttpServer } from "./http/http-server.ts";
 import { checkDiskSpace } from "./disk-space.ts";
 import { openBlobs } from "./open-blobs.ts";
 import { joinPeers, needsPeerServers, startPeerServers } from "./peers/start-peers.ts";
+import { createRemoteProcesses } from "../backends/remote-process.ts";
 import { PLATFORM_NAMESPACES } from "./watch-namespaces.ts";
 import type {
   PeerServers,
@@ -81,7 +82,7 @@ async function start({ identity, options }: Identified, disposables: AsyncDispos
   const { client, informers } = connect({ ...options, metrics }, readiness, disposables);
   const progress = { started: false };
   await beginScratch(options, readiness);
-  const opened = await openBlobs(options, readiness, disposables);
+  const opened = { ...(await openBlobs(options, readiness, disposables)), remoteProcesses: createRemoteProcesses() };
   readiness.addCheck("start", () => progress.started || "not all parts have been started");
   const handlers: RequestHandlers = { backends: [] };
   const server = disposables.adopt(await startPlatformServer(options, readiness, handlers), (one) => one.close());
@@ -187,7 +188,8 @@ async function startOperations(
   handlers.backends = await startBackends(context, peerServers);
   if (operations.includes("logs")) await startLogsOperation(context, peerServers);
   if (operations.includes("webhook")) await startWebhookOperation(context);
-  if (operations.includes("api") && peerServers) handlers.api = startApiOperation(context, peerServers);
+  const sshAddress = await startSSH(context);
+  if (operations.includes("api") && peerServers) handlers.api = startApiOperation(context, { peerServers, sshAddress });
   if (operations.includes("controllers")) {
     const installed = watchInstalledObjects(context.informers);
     context.disposables.defer(() => installed.release());
@@ -206,6 +208,17 @@ async function startOperations(
     leads,
     elections: singletons,
   };
+}
+
+/** Where clients reach the SSH proxy: that of this process, else another's; undefined where there is none. */
+async function startSSH(context: PlatformContext): Promise<string | undefined> {
+  const { operations, ssh = {} } = context.options;
+  if (!operations.includes("ssh-proxy")) return ssh.address;
+  const at = ssh.listen ?? { host: "127.0.0.1", port: 0 };
+  // Its library is loaded by processes that need it.
+  const { startSSHOperation } = await import("./ssh/start-ssh.ts");
+  const port = await startSSHOperation(context, at);
+  return ssh.address ?? `${at.host}:${port}`;
 }
 
 function keepKeys({ client, log, options, readiness, disposables }: PlatformContext): void {

@@ -1,9 +1,13 @@
 // Starts the CF API of this process and introduces it to the other replicas.
+import { createSSHCodes } from "../../api/identity/ssh-codes.ts";
+import type { SSHService } from "../../api/routing/ssh-service.ts";
 import { createImageStore } from "../../blobs/registry/images/image-store.ts";
 import { omitUndefined } from "../../kube/api/omit-undefined.ts";
+import type { KubeClient } from "../../kube/client/client.ts";
 import type { Member } from "../../kube/lease/member.ts";
 import { createAuditWriter } from "../../telemetry/audit/audit-writer.ts";
 import { createApi, type Api } from "../../api/server.ts";
+import { readHostKey } from "../ssh/host-key.ts";
 import { findLiveMembers } from "../leases/replica-membership.ts";
 import { createPeerDirectory } from "../peers/peer-directory.ts";
 import type { PlatformContext, PeerServers } from "../platform-context.ts";
@@ -13,9 +17,12 @@ import { listTelemetryAddresses } from "../telemetry/replica-logs.ts";
 import { createTelemetryClient } from "../telemetry/telemetry-client.ts";
 
 /** Starts the API, which answers 503 until its caches are filled and the other replicas are connected. */
-export function startApiOperation(context: PlatformContext, peerServers: PeerServers): Api {
+export function startApiOperation(
+  context: PlatformContext,
+  { peerServers, sshAddress }: { peerServers: PeerServers; sshAddress: string | undefined },
+): Api {
   const { informers, readiness, disposables } = context;
-  const api = createApiOf(context, peerServers);
+  const api = createApiOf(context, peerServers, sshAddress);
   const abort = new AbortController();
   disposables.defer(() => {
     abort.abort();
@@ -33,7 +40,7 @@ export function startApiOperation(context: PlatformContext, peerServers: PeerSer
   return api;
 }
 
-function createApiOf(context: PlatformContext, peerServers: PeerServers): Api {
+function createApiOf(context: PlatformContext, peerServers: PeerServers, sshAddress: string | undefined): Api {
   const { client, informers, blobs, registry, log, options, membership, policies } = context;
   const members = (): Member[] => findLiveMembers(membership) ?? [];
   const telemetry = createTelemetryClient({
@@ -63,10 +70,19 @@ function createApiOf(context: PlatformContext, peerServers: PeerServers): Api {
       authorization: options.authorization,
       login: options.login,
       tokenIssuer: options.tokenIssuer,
+      ssh: sshAddress === undefined ? undefined : toSSHService(client, sshAddress),
       peers,
       metrics: context.metrics?.requests,
     }),
   });
+}
+
+function toSSHService(client: KubeClient, address: string): SSHService {
+  return {
+    codes: createSSHCodes({ client, now: () => new Date() }),
+    address,
+    fingerprint: async () => (await readHostKey(client)).fingerprint,
+  };
 }
 
 const SYNC_POLL_MS = 1_000;

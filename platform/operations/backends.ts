@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { Logger } from "pino";
 import type { BlobStore } from "../../blobs/blob-store.ts";
 import { createHostBuilder } from "../../backends/builders/host/host.ts";
+import type { RemoteProcesses } from "../../backends/remote-process.ts";
 import { gatewayRouter } from "../../backends/routers/gateway/gateway.ts";
 import { ingressRouter } from "../../backends/routers/ingress/ingress.ts";
 import { ROUTE_SERVICE_KEY } from "../../backends/routers/local/route-service-key.ts";
@@ -40,6 +41,8 @@ export interface BackendDeps {
   /** Endpoint of this process's logs and stats; published on the class. */
   endpoint: { url: string; secretRef: { name: string } };
   blobs: BlobStore;
+  /** Where runners offer to run programs beside their instances. */
+  remoteProcesses: RemoteProcesses;
   /** Folder of this process's backends. */
   data: string;
   /** Variables for every build on this machine. */
@@ -145,13 +148,15 @@ function hostBuilder({ data, log, ...deps }: BackendDeps): Backend {
   });
 }
 
-function processRunner({ client, informers, telemetry, endpoint, blobs, data, log, isLeader }: BackendDeps): Backend {
+function processRunner({ blobs, data, log, ...deps }: BackendDeps): Backend {
+  const { client, informers, telemetry, endpoint, remoteProcesses, isLeader } = deps;
   const runner = createProcessRunner({
     home: join(data, "instances"),
     client,
     informers,
     telemetry,
     endpoint,
+    remoteProcesses,
     launcher: hostLauncher(blobs, join(data, "droplets")),
     isLeader,
     onError: (err, what) => log.error({ err }, what),

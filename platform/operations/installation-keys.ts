@@ -4,6 +4,7 @@ import { LOGIN_KEYS } from "../../api/identity/login-keys.ts";
 import { JOB_KEY } from "../../api/jobs/job-key.ts";
 import { ROUTE_SERVICE_KEY } from "../../backends/routers/local/route-service-key.ts";
 import { ENV_KEY } from "../../controllers/shared/env-snapshot.ts";
+import { SSH_KEY } from "../../crds/ssh-key.ts";
 import type { InstallationKey } from "../../crds/installation-key.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import type { CheckResult } from "../../kube/server/readiness.ts";
@@ -15,9 +16,10 @@ const INTERVAL_MS = 30_000;
 type KeptKey = Pick<InstallationKey, "secretName" | "refresh">;
 
 const INSTALLATION_KEYS: Partial<Record<Operation, readonly KeptKey[]>> = {
-  api: [JOB_KEY, LOGIN_KEYS],
+  api: [JOB_KEY, LOGIN_KEYS, SSH_KEY],
   controllers: [ENV_KEY],
   "local-router": [ROUTE_SERVICE_KEY],
+  "ssh-proxy": [SSH_KEY],
 };
 
 export interface InstallationKeysOptions {

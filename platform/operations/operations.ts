@@ -19,6 +19,7 @@ export const OPERATIONS = {
   logs: "keeps the logs of apps that run in pods",
   agent: "on a cluster of another platform: binds that platform's rights in the namespaces that it makes",
   "log-drains": "sends the logs of apps to the log drains of their bound services",
+  "ssh-proxy": "cf ssh into the instances of apps, on a port of its own",
 } as const;
 export type Operation = keyof typeof OPERATIONS;
 
@@ -31,6 +32,7 @@ export const LOCAL_OPERATIONS: readonly Operation[] = [
   "process-runner",
   "local-router",
   "log-drains",
+  "ssh-proxy",
 ];
 /** Default on a cluster. Not `webhook`: it needs a Service in front of it, or an address that API servers reach. */
 export const CLUSTER_OPERATIONS: readonly Operation[] = [

@@ -15,12 +15,14 @@ import { ENV_KEY } from "../../controllers/shared/env-snapshot.ts";
 import { Claim } from "../../crds/claim/claim.ts";
 import { LABELS } from "../../crds/labels.ts";
 import { BROKER_CREDENTIALS_SECRET, SPACE_CREDENTIALS_SECRETS } from "../../crds/service-broker/credentials.ts";
+import { SSH_KEY } from "../../crds/ssh-key.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import { REGISTRY_SECRET } from "../../crds/registry-secret.ts";
 import { Replica } from "../../crds/replica/replica.ts";
 import { AUDIT_WRITER_PERMISSIONS } from "../../telemetry/audit/audit-writer.ts";
 import { INSTANCE_PROBLEM_PERMISSIONS } from "../../telemetry/pods/instance-problems.ts";
 import { POD_LOG_PERMISSIONS } from "../../telemetry/pods/pod-logs.ts";
+import { SSH_PERMISSIONS } from "../ssh/permissions.ts";
 import { LOG_DRAIN_PERMISSIONS } from "../telemetry/log-drains.ts";
 import { REPLICA_LOG_PERMISSIONS } from "../telemetry/replica-logs.ts";
 import { listBackendOperations, listBackendControllers, hasTelemetry, listTranslatorControllers } from "./backends.ts";
@@ -51,7 +53,7 @@ export interface OperationPermissions {
 
 /** Secrets in the system namespace that an operation creates and reads by name. */
 const SYSTEM_SECRETS: Partial<Record<Operation, readonly string[]>> = {
-  api: [JOB_KEY.secretName, LOGIN_KEYS.secretName],
+  api: [JOB_KEY.secretName, LOGIN_KEYS.secretName, SSH_KEY.secretName],
   controllers: [
     HUB_SECRET,
     ENV_KEY.secretName,
@@ -60,6 +62,7 @@ const SYSTEM_SECRETS: Partial<Record<Operation, readonly string[]>> = {
     ...SPACE_CREDENTIALS_SECRETS,
   ],
   "local-router": [ROUTE_SERVICE_KEY.secretName],
+  "ssh-proxy": [SSH_KEY.secretName],
 };
 
 /** Other permissions in the system namespace. */
@@ -174,6 +177,7 @@ function listDeclaredPermissions(operation: Operation): Permission[] {
     ...(operation === "agent" ? spokeControllers().flatMap(permissionsOf) : []),
     ...(operation === "webhook" ? WEBHOOK_PERMISSIONS : []),
     ...(operation === "log-drains" ? LOG_DRAIN_PERMISSIONS : []),
+    ...(operation === "ssh-proxy" ? SSH_PERMISSIONS : []),
     ...(operation === "logs"
       ? [...POD_LOG_PERMISSIONS, ...INSTANCE_PROBLEM_PERMISSIONS, ...REPLICA_LOG_PERMISSIONS]
       : []),

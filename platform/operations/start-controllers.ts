@@ -44,7 +44,7 @@ export async function startBackends(
 }
 
 function toBackendDeps(
-  { informers, blobs, options, log }: PlatformContext,
+  { informers, blobs, remoteProcesses, options, log }: PlatformContext,
   peerServers: PeerServers | undefined,
 ): Omit<Parameters<ReturnType<typeof listBackendOperations>[number]["create"]>[0], "client" | "isLeader"> {
   if (!peerServers?.telemetry || !peerServers.server)
@@ -53,6 +53,7 @@ function toBackendDeps(
     informers,
     telemetry: peerServers.telemetry,
     blobs,
+    remoteProcesses,
     data: options.data,
     ...omitUndefined({ buildSettings: options.buildSettings, dockerFolder: options.dockerFolder }),
     log,

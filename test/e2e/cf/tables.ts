@@ -19,6 +19,7 @@ import { ROLE_CASES } from "./roles.cases.ts";
 import { DOMAIN_CASES } from "./domains.cases.ts";
 import { ROUTE_PATH_CASES } from "./route-paths.cases.ts";
 import { ROUTE_SERVICE_CASES } from "./route-services.cases.ts";
+import { SSH_CASES } from "./ssh.cases.ts";
 import { STRATEGY_CASES } from "./strategies.cases.ts";
 import { ROUTE_CASES } from "./routes.cases.ts";
 import { QUOTA_CASES } from "./quotas.cases.ts";
@@ -67,6 +68,7 @@ export const UNRECORDED_TABLES: Record<string, readonly CommandCases[]> = {
   "shared-services": SHARED_SERVICE_CASES,
   "token-login": TOKEN_LOGIN_CASES,
   "route-services": ROUTE_SERVICE_CASES,
+  ssh: SSH_CASES,
 };
 
 /** Files whose cases were seen to pass on a node, but for those that say why they cannot run there. */

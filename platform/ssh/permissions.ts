@@ -1,0 +1,16 @@
+// Watches and permissions of the operation `ssh-proxy`.
+import { TENANCY_KINDS } from "../../controllers/shared/tenancy.ts";
+import { SubjectAccessReview } from "../../kube/api/builtin.ts";
+import type { ResourceRef } from "../../kube/api/resource-ref.ts";
+import { LIST_WATCH_VERBS } from "../../kube/controller/permissions.ts";
+import type { Permission } from "../../kube/rbac/resource-rules.ts";
+import { AUDIT_WRITER_PERMISSIONS } from "../../telemetry/audit/audit-writer.ts";
+import { SSH_KINDS } from "./authorize.ts";
+
+export const SSH_WATCHES: readonly ResourceRef[] = [...new Set<ResourceRef>([...SSH_KINDS, ...TENANCY_KINDS])];
+
+export const SSH_PERMISSIONS: readonly Permission[] = [
+  ...SSH_WATCHES.map((resource): Permission => ({ resource, verbs: LIST_WATCH_VERBS })),
+  { resource: SubjectAccessReview, verbs: ["create"] },
+  ...AUDIT_WRITER_PERMISSIONS,
+];

@@ -1,0 +1,189 @@
+// The SSH server, asked by a client: programs and their ends, refusals, bounds, and sessions whose right is gone.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { connect, createServer, type AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
+import { pino } from "pino";
+import ssh2, { type Client, type ClientChannel } from "ssh2";
+import { afterEach, expect, test, vi } from "vitest";
+import { InstanceAway, type RemoteProcess } from "../../backends/remote-process.ts";
+import { toHostKey } from "./host-key.ts";
+import { createSSHServer, type AuthorizedTarget, type SSHServerOptions } from "./ssh-server.ts";
+
+const hostKey = toHostKey(new Uint8Array(32).fill(1)).privateKey;
+const disposers: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const dispose of disposers.splice(0).reverse()) await dispose();
+});
+
+const PATIENCE = { timeout: 20_000 };
+const ended: number[] = [];
+
+/** A program of this machine in place of one beside an instance. */
+function runHere({ command = "cat" }: { command?: string | undefined }): RemoteProcess {
+  const child = spawn("/bin/sh", ["-c", command], { stdio: ["pipe", "pipe", "pipe"], detached: true });
+  child.stdin.on("error", () => undefined);
+  const exited = once(child, "exit").then(([code, signal]: (number | string | null)[]) => ({
+    ...(typeof code === "number" && { code }),
+    ...(typeof signal === "string" && { signal }),
+  }));
+  return {
+    stdin: child.stdin,
+    stdout: child.stdout,
+    stderr: child.stderr,
+    exited,
+    resize: () => undefined,
+    end() {
+      if (child.exitCode === null && child.signalCode === null) process.kill(-child.pid!, "SIGKILL");
+      ended.push(child.pid!);
+      return Promise.resolve();
+    },
+  };
+}
+
+async function startServer(
+  target: Partial<AuthorizedTarget> = {},
+  options: Partial<SSHServerOptions> = {},
+): Promise<number> {
+  const whole: AuthorizedTarget = {
+    open: (request) => Promise.resolve(runHere(request)),
+    isStillAllowed: () => Promise.resolve(true),
+    takePlace: () => () => undefined,
+    onError: () => undefined,
+    ...target,
+  };
+  const server = createSSHServer({
+    hostKey,
+    log: pino({ level: "silent" }),
+    authorize: (user, code) => Promise.resolve(user === "cf:guid/0" && code === "code" ? whole : undefined),
+    ...options,
+  });
+  disposers.push(() => server.close());
+  return server.listen("127.0.0.1", 0);
+}
+
+async function logIn(port: number, { username = "cf:guid/0", password = "code" } = {}): Promise<Client> {
+  const client = new ssh2.Client();
+  disposers.push(() => client.destroy());
+  const ready = new Promise<void>((resolve, reject) => {
+    client.once("ready", resolve);
+    client.on("error", reject);
+  });
+  client.connect({ host: "127.0.0.1", port, username, password, readyTimeout: 15_000 });
+  await ready;
+  return client;
+}
+
+const exits = new WeakMap<ClientChannel, Promise<[number | null]>>();
+
+const exec = (client: Client, command: string): Promise<ClientChannel> =>
+  new Promise((resolve, reject) =>
+    client.exec(command, (error, channel) => {
+      if (error) return reject(error);
+      // It may end before whoever waits for this promise runs.
+      exits.set(channel, once(channel, "exit") as Promise<[number | null]>);
+      resolve(channel);
+    }),
+  );
+
+async function outcome(channel: ClientChannel): Promise<{ code: number | null; out: string; err: string }> {
+  const [out, err, exit] = await Promise.all([text(channel), text(channel.stderr), exits.get(channel)]);
+  return { code: exit?.[0] ?? null, out, err };
+}
+
+test("a program gets its input, and its output and status come back", async () => {
+  const client = await logIn(await startServer());
+  const channel = await exec(client, "cat; echo oops >&2; exit 3");
+  channel.end("hello");
+  expect(await outcome(channel)).toEqual({ code: 3, out: "hello", err: "oops\n" });
+});
+
+test("large output comes whole, also when the program has ended long before it is read", async () => {
+  const client = await logIn(await startServer());
+  const channel = await exec(client, "head -c 3000000 /dev/zero");
+  channel.pause();
+  const { out } = await outcome(channel);
+  expect(out.length).toBe(3_000_000);
+});
+
+test("a channel that is closed ends its program, and so does the connection", async () => {
+  const client = await logIn(await startServer());
+  ended.length = 0;
+  const [one] = await Promise.all([exec(client, "sleep 1000"), exec(client, "sleep 1001")]);
+  one.close();
+  await vi.waitFor(() => expect(ended).toHaveLength(1), PATIENCE);
+  client.end();
+  await vi.waitFor(() => expect(ended).toHaveLength(2), PATIENCE);
+});
+
+test.each([
+  ["a wrong code", { password: "other" }],
+  ["another instance", { username: "cf:guid/1" }],
+])("%s is refused", async (_what, login) => {
+  await expect(logIn(await startServer(), login)).rejects.toThrow(/authentication methods failed/);
+});
+
+test("an instance that is not there, and an app with too many sessions, are said in words", async () => {
+  const away = await logIn(await startServer({ open: () => Promise.reject(new InstanceAway("Instance 0 is away.")) }));
+  expect(await outcome(await exec(away, "id"))).toEqual({ code: 255, out: "", err: "Instance 0 is away.\n" });
+  const full = await logIn(await startServer({ takePlace: () => undefined }));
+  expect((await outcome(await exec(full, "id"))).err).toMatch(/too many sessions/);
+});
+
+test("a fault of the platform is not shown", async () => {
+  const faults: unknown[] = [];
+  const port = await startServer({
+    open: () => Promise.reject(new Error("a secret")),
+    onError: (error) => faults.push(error),
+  });
+  const { err } = await outcome(await exec(await logIn(port), "id"));
+  expect([err, faults.length]).toEqual([expect.not.stringContaining("secret"), 1]);
+});
+
+test("forwards to an address, and refuses one where nobody listens", async () => {
+  const server = createServer((socket) => socket.pipe(socket)).listen(0, "127.0.0.1");
+  disposers.push(() => server.close());
+  await once(server, "listening");
+  const client = await logIn(await startServer());
+  const forward = (port: number): Promise<ClientChannel> =>
+    new Promise((resolve, reject) =>
+      client.forwardOut("127.0.0.1", 1, "127.0.0.1", port, (error, channel) =>
+        error ? reject(error) : resolve(channel),
+      ),
+    );
+  const channel = await forward((server.address() as AddressInfo).port);
+  channel.write("ping");
+  expect(String((await once(channel, "data"))[0])).toBe("ping");
+  channel.close();
+  await expect(forward(1)).rejects.toThrow(/open failure/i);
+});
+
+test("neither sftp nor listening is offered", async () => {
+  const client = await logIn(await startServer());
+  await expect(new Promise((_resolve, reject) => client.sftp((error) => reject(error as Error)))).rejects.toThrow();
+  await expect(
+    new Promise((_resolve, reject) => client.forwardIn("127.0.0.1", 0, (error) => reject(error as Error))),
+  ).rejects.toThrow();
+});
+
+test("a right that is gone ends the connection, and so does silence", async () => {
+  const revoked = await logIn(
+    await startServer({ isStillAllowed: () => Promise.resolve(false) }, { timings: { recheckMs: 50 } }),
+  );
+  await once(revoked, "close");
+  const idle = await logIn(await startServer({}, { timings: { idleMs: 200 } }));
+  await once(idle, "close");
+});
+
+test("connections that say nothing, or no SSH, keep nobody out", async () => {
+  const port = await startServer();
+  const sockets = Array.from({ length: 300 }, (_, at) => {
+    const socket = connect(port, "127.0.0.1");
+    socket.on("error", () => undefined);
+    if (at % 2) socket.write("GET / HTTP/1.1\r\n\r\n");
+    return socket;
+  });
+  disposers.push(() => sockets.forEach((socket) => socket.destroy()));
+  await Promise.all(sockets.filter(({ connecting }) => connecting).map((socket) => once(socket, "connect")));
+  expect((await outcome(await exec(await logIn(port), "echo in"))).out).toBe("in\n");
+});
