@@ -32,7 +32,12 @@ export function seedObjects(): KubeObject[] {
     },
     systemObject(BackendClass, "host", { role: "builder", default: true }),
     systemObject(BackendClass, "process", { role: "runner", default: true }),
-    systemObject(BackendClass, "local", { role: "router", default: true }),
+    systemObject(BackendClass, "local", {
+      role: "router",
+      default: true,
+      // Above the ports that Linux gives to connections, and below those that some systems give.
+      parameters: { tcpPorts: "20000-20099", tcpGroup: "default-tcp" },
+    }),
     systemObject(Domain, LOCAL_DOMAIN, { name: LOCAL_DOMAIN }),
     systemObject(Stack, "host", { name: "host", description: "This machine, as it is", default: true }),
     ...seedSubstituteStacks(),

@@ -1,7 +1,10 @@
 // Discovery documents: `/`, `/v3`, `/v3/info`, `/v2/info`, `/healthz`. `cf` reads `/` to choose how it logs in and which requests it sends.
+import { z } from "zod";
+import type { RouterGroup } from "../../crds/backend-class/router-group.ts";
 import { SSH_CLIENT } from "../../crds/app/ssh.ts";
+import { routerGroupsOf } from "../cf/route/router-groups.ts";
 import { hostName } from "../http/request-base.ts";
-import { endpoint, ok, type Endpoint } from "../routing/endpoint.ts";
+import { endpoint, ok, type Endpoint, type Reply } from "../routing/endpoint.ts";
 import type { LoginSettings } from "../routing/login-service.ts";
 import type { Services } from "../routing/services.ts";
 import { API_VERSION } from "../openapi/api-version.ts";
@@ -131,17 +134,32 @@ function v2Info(base: string, { loginURL, uaaURL }: LoginSettings, ssh: SSHLinks
 }
 
 /** Requests that `cf` sends to a UAA and a routing API. Without their links it calls an empty address and prints `unsupported protocol scheme ""`. */
-const otherServices: readonly Endpoint[] = [
+const otherServices = (services: Pick<Services, "cache">): readonly Endpoint[] => [
   ...uaaEndpoints,
   endpoint({
     method: "GET",
     path: "/routing/v1/router_groups",
+    // With a kubeconfig cf has no token for it.
     permission: "anonymous",
-    isAlwaysEmpty: true,
-    summary: "List router groups: always empty",
-    handler: () => ok([]),
+    query: routerGroupQuery,
+    summary: "List router groups: routers with TCP ports",
+    handler: ({ query: { name } }) => {
+      const found = routerGroupsOf(services).filter((group) => name === undefined || group.name === name);
+      return found.length === 0 && name !== undefined ? noSuchGroup(name) : ok(found.map(presentRouterGroup));
+    },
   }),
 ];
+
+const routerGroupQuery = z.object({ name: z.string().max(253).optional() });
+
+function presentRouterGroup({ guid, name, ports }: RouterGroup): object {
+  return { guid, name, type: "tcp", reservable_ports: ports };
+}
+
+/** As the routing API says it. */
+function noSuchGroup(name: string): Reply {
+  return { status: 404, body: { name: "ResourceNotFoundError", message: `Router Group '${name}' not found` } };
+}
 
 /** They name the login server. */
 const loginDependentEndpoints = (services: Pick<Services, "login" | "ssh">): readonly Endpoint[] => [
@@ -162,8 +180,8 @@ const loginDependentEndpoints = (services: Pick<Services, "login" | "ssh">): rea
   }),
 ];
 
-export const discoveryEndpoints = (services: Pick<Services, "login" | "ssh">): readonly Endpoint[] => [
-  ...otherServices,
+export const discoveryEndpoints = (services: Pick<Services, "cache" | "login" | "ssh">): readonly Endpoint[] => [
+  ...otherServices(services),
   ...loginDependentEndpoints(services),
   endpoint({
     method: "GET",

@@ -1,6 +1,7 @@
 // Endpoints of Domain: `/v3/domains`, and the domains of an org.
 import { z } from "zod";
 import { Domain, NOT_AN_ADDRESS, NUMERIC_END } from "../../crds/domain/domain.ts";
+import { isTCPDomain } from "../../crds/domain/protocols.ts";
 import { findReservation } from "../../crds/domain/reservations.ts";
 import { isSharedDomain } from "../../crds/domain/resolve-domain.ts";
 import { newGUID, creationSortKey } from "../../crds/guid.ts";
@@ -15,6 +16,7 @@ import { accepted, created, endpoint, ok, type Endpoint, type Reply } from "../r
 import { type CFError, notFound, unprocessable } from "../http/errors.ts";
 import { newDeletionJob } from "../jobs/jobs.ts";
 import { domainOf, owningOrg, isUsableBy, reservationLookup } from "../cache/domains.ts";
+import { routerGroupsOf } from "../cf/route/router-groups.ts";
 import { requireDomainQuota } from "../cf/quota/check.ts";
 import { listObjects, isOneOf } from "../lists/list-objects.ts";
 import { metadataForCreate, metadataSchema } from "../http/metadata.ts";
@@ -95,7 +97,9 @@ function listReply({ session, query, base, url }: ListRequest, org?: Org): Reply
 
 /** The oldest shared domain, else the org's oldest private one. @throws CFError 404 when there is neither */
 function defaultDomain(session: Session, org: Org): Domain {
-  const candidates = session.list(Domain).filter((domain) => isUsableBy(domain, org) && !domain.spec.internal);
+  const candidates = session
+    .list(Domain)
+    .filter((domain) => isUsableBy(domain, org) && !domain.spec.internal && !isTCPDomain(domain));
   const order = (domain: Domain): string => `${isSharedDomain(domain) ? 0 : 1} ${creationSortKey(domain)}`;
   const [first] = candidates.sort((one, other) => (order(one) < order(other) ? -1 : 1));
   if (!first) throw notFound("Domain");
@@ -106,7 +110,6 @@ type CreateDomain = z.output<typeof createDomainBody>;
 
 /** @throws CFError 422 for fields that exclude each other */
 function checkScope({ internal, router_group, relationships }: CreateDomain): void {
-  if (router_group) throw unprocessable("TCP domains are not served here: no router group exists.");
   if (relationships?.organization && internal)
     throw unprocessable("Cannot associate an internal domain with an organization");
   if (!relationships?.organization && relationships?.shared_organizations)
@@ -128,7 +131,22 @@ function toDomain(session: Session, body: CreateDomain): Draft {
     labels: { ...labels, [LABELS.guid]: newGUID() },
     annotations,
   };
-  return { metadata, spec: { name: body.name, internal: body.internal ?? false, sharedOrgs } };
+  const router = body.router_group ? toTCPRouter(session, body, body.router_group.guid) : {};
+  return { metadata, spec: { name: body.name, internal: body.internal ?? false, sharedOrgs, ...router } };
+}
+
+/** @throws CFError 422 for a group that is not there, and a domain that can have none */
+function toTCPRouter(
+  session: Session,
+  { internal, relationships }: CreateDomain,
+  guid: string,
+): Pick<Domain["spec"], "router" | "protocols"> {
+  if (relationships?.organization)
+    throw unprocessable("Domains scoped to an organization cannot be associated to a router group.");
+  if (internal) throw unprocessable("Internal domains cannot be associated to a router group.");
+  const group = routerGroupsOf(session).find((one) => one.guid === guid);
+  if (!group) throw unprocessable(`Router group with guid '${guid}' not found.`);
+  return { router: group.className, protocols: ["tcp"] };
 }
 
 const taken = (name: string): CFError => unprocessable(`The domain name "${name}" is already in use`);

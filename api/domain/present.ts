@@ -1,5 +1,7 @@
 // Presents a Domain as CF's JSON.
+import { routerGroupGUID } from "../../crds/backend-class/router-group.ts";
 import { Domain } from "../../crds/domain/domain.ts";
+import { isTCPDomain } from "../../crds/domain/protocols.ts";
 import { Org } from "../../crds/org/org.ts";
 import { owningOrg } from "../cache/domains.ts";
 import { presentIdentity, link, presentMetadata, toManyRelationship, toOneRelationship } from "../http/presentation.ts";
@@ -15,8 +17,8 @@ export function presentDomain(session: Session, domain: Domain, base: string): o
     ...at,
     name: domain.spec.name,
     internal: domain.spec.internal,
-    router_group: null,
-    supported_protocols: ["http"],
+    router_group: isTCPDomain(domain) ? { guid: routerGroupGUID(domain.spec.router ?? "") } : null,
+    supported_protocols: domain.spec.protocols ?? ["http"],
     relationships: {
       organization: toOneRelationship(ownerGUID),
       shared_organizations: toManyRelationship(listSharedOrgGUIDs(session, domain)),

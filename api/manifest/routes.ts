@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { App } from "../../crds/app/app.ts";
 import { Claim } from "../../crds/claim/claim.ts";
 import { Domain } from "../../crds/domain/domain.ts";
+import { isTCPDomain } from "../../crds/domain/protocols.ts";
 import { displayNameOf } from "../../crds/object-names.ts";
 import { Org } from "../../crds/org/org.ts";
 import { isAvailableIn, leadsTo, toDestinationNamespace } from "../../crds/route/destinations.ts";
@@ -72,7 +73,7 @@ function desiredRoutes(session: Session, app: App, entry: Application, hasRoutes
       };
     });
   if (hasRoutes || !(entry["default-route"] || entry["random-route"])) return [];
-  const domain = domains.find((one) => !one.spec.internal);
+  const domain = domains.find((one) => !one.spec.internal && !isTCPDomain(one));
   if (!domain) throw unprocessable("No default domains available: create a domain for this org, or push with no-route");
   const host = entry["random-route"] ? randomHost(displayNameOf(app), Math.random) : defaultHost(displayNameOf(app));
   if (!host) throw unprocessable(noDefaultHost(displayNameOf(app), `${app.metadata.name}.${domain.spec.name}`));
@@ -110,7 +111,7 @@ function resolveRoute(text: string, domains: readonly Domain[]): DesiredRoute {
 
 /** The app's route with this address and these options: found in its space or shared with it, else created. */
 async function provideRoute(session: Session, app: App, wanted: DesiredRoute): Promise<Route> {
-  if (wanted.protocol === "tcp")
+  if (wanted.protocol === "tcp" && wanted.port === 0)
     throw unprocessable("Cannot use 'tcp' protocol for http routes; valid options are: [http1, http2].");
   const found = findRoute(session, app, wanted);
   if (!found) return makeRoute(session, app, wanted);
@@ -124,7 +125,7 @@ async function mapRoute(session: Session, app: App, route: Route, wanted: Desire
   await session.patchWithRetry(Route, route, ({ spec }) => {
     const mine = spec.destinations.find((one) => leadsTo(route, one, app.metadata) && one.process === "web");
     // A route without a protocol in the manifest keeps the protocol of its existing destination.
-    const protocol = wanted.protocol ?? mine?.protocol ?? "http1";
+    const protocol = spec.port === 0 ? (wanted.protocol ?? mine?.protocol ?? "http1") : "tcp";
     if (mine?.protocol === protocol) return undefined;
     const others = spec.destinations.filter((one) => one !== mine);
     return {

@@ -14,7 +14,8 @@ import {
   timestamp,
 } from "./schema-parts.ts";
 
-const rootLink = z.strictObject({ href: z.url(), meta: textMap.optional() }).nullable();
+/** A URL; of `app_ssh` a host and a port. */
+const rootLink = z.strictObject({ href: text, meta: textMap.optional() }).nullable();
 
 export const globalRoot = named(
   "GlobalRoot",

@@ -28,16 +28,29 @@ function toDestination(session: Session, route: Route, input: DestinationInput):
   if (!app) throw unprocessable(`App(s) with guid(s) "${input.app.guid}" do not exist or you do not have access.`);
   if (!isAvailableIn(route, app.metadata.namespace))
     throw unprocessable("Routes destinations must be in either the route's space or the route's shared spaces");
-  if (input.protocol === "tcp")
-    throw unprocessable("Cannot use 'tcp' protocol for http routes; valid options are: [http1, http2].");
+  const protocols = protocolsOf(route);
+  const protocol = input.protocol ?? protocols[0];
+  if (!protocols.includes(protocol)) {
+    const kind = route.spec.port === 0 ? "http" : "tcp";
+    throw unprocessable(
+      `Cannot use '${protocol}' protocol for ${kind} routes; valid options are: [${protocols.join(", ")}].`,
+    );
+  }
   return {
     app: app.metadata.name,
     namespace: toDestinationNamespace(route, app.metadata.namespace),
     process: input.app.process?.type ?? "web",
     port: input.port ?? 0,
-    protocol: input.protocol ?? "http1",
+    protocol,
     ...(input.weight && { weight: input.weight }),
   };
+}
+
+type Protocol = Destination["protocol"];
+
+/** The first is the default. */
+function protocolsOf({ spec }: Route): readonly [Protocol, ...Protocol[]] {
+  return spec.port === 0 ? ["http1", "http2"] : ["tcp"];
 }
 
 /** Patches from the latest destinations, so that concurrent changes do not overwrite each other. */
@@ -163,9 +176,14 @@ export const destinationEndpoints = [
       const route = session.get(Route, params.guid);
       const guid = params.destination;
       checkDestination(session, route, guid);
-      const protocol = body.protocol === undefined ? undefined : (body.protocol ?? "http1");
-      if (protocol === "tcp")
-        throw unprocessable("Destination protocol must be 'http1' or 'http2' if the parent route's protocol is 'http'");
+      const protocols = protocolsOf(route);
+      const protocol = body.protocol === undefined ? undefined : (body.protocol ?? protocols[0]);
+      if (protocol && !protocols.includes(protocol))
+        throw unprocessable(
+          route.spec.port === 0
+            ? "Destination protocol must be 'http1' or 'http2' if the parent route's protocol is 'http'"
+            : "Destination protocol must be 'tcp' if the parent route's protocol is 'tcp'",
+        );
       const after = await patchDestinations(session, route, (current) =>
         current.spec.destinations.map((one) =>
           protocol && destinationGUID(session.cache, route, one) === guid ? { ...one, protocol } : one,

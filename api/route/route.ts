@@ -2,6 +2,7 @@
 import type { z } from "zod";
 import { App } from "../../crds/app/app.ts";
 import { Domain } from "../../crds/domain/domain.ts";
+import { isTCPDomain } from "../../crds/domain/protocols.ts";
 import { Droplet } from "../../crds/droplet/droplet.ts";
 import { Org } from "../../crds/org/org.ts";
 import { OrgQuota } from "../../crds/org-quota/org-quota.ts";
@@ -12,7 +13,7 @@ import { foldHost } from "../../crds/route/route-url.ts";
 import { SpaceQuota } from "../../crds/space-quota/space-quota.ts";
 import { Space } from "../../crds/space/space.ts";
 import { accepted, created, endpoint, ok, type Endpoint, type Reply } from "../routing/endpoint.ts";
-import { unprocessable } from "../http/errors.ts";
+import { type CFError, unprocessable } from "../http/errors.ts";
 import { includedDomains, includedSpaces } from "../included/included.ts";
 import { newDeletionJob } from "../jobs/jobs.ts";
 import { appKey } from "../cf/app/owner-app.ts";
@@ -26,7 +27,9 @@ import {
 } from "../cf/route/route-options.ts";
 import { listObjects, isOneOf } from "../lists/list-objects.ts";
 import { metadataForCreate, toMetadataPatch } from "../http/metadata.ts";
-import { createRoute } from "../cf/route/create-route.ts";
+import { createRoute, type NewRoute } from "../cf/route/create-route.ts";
+import type { RouteAddress } from "../cf/route/route-address.ts";
+import { chooseFreePort, portUnavailable } from "../cf/route/router-groups.ts";
 import { presentPage } from "../lists/page.ts";
 import { resolveSpace, spaceNamespaces } from "../cf/org/org-and-space-namespaces.ts";
 import type { Session } from "../access/session.ts";
@@ -136,19 +139,36 @@ const create = endpoint({
   handler: async ({ session, body, base }) => {
     const { space, namespace } = resolveSpace(session, body.relationships.space.data.guid);
     const domain = domainInBody(session, body.relationships.domain.data.guid, space);
-    const address = { host: body.host ?? "", path: body.path ?? "", port: body.port ?? 0 };
     const wanted = {
       namespace,
       domain,
-      ...address,
+      host: body.host ?? "",
+      path: body.path ?? "",
       ...(body.options && { options: toOptions(session, body.options) }),
+      ...metadataForCreate(body.metadata),
     };
-    const route = await createRoute(session, { ...wanted, ...metadataForCreate(body.metadata) }, () =>
-      unprocessable(takenText(address, domain.spec.name)),
-    );
+    const route = await createOnFreePort(session, { ...wanted, port: body.port ?? 0 });
     return created(presentRoute(session.cache, route, base));
   },
 });
+
+/** Others may take a chosen port first. */
+const PORT_ATTEMPTS = 5;
+
+/** A TCP route without a port gets a free one. @throws CFError 422 */
+async function createOnFreePort(session: Session, wanted: NewRoute): Promise<Route> {
+  const { domain } = wanted;
+  const isChosenHere = wanted.port === 0 && wanted.host === "" && wanted.path === "" && isTCPDomain(domain);
+  for (let attempt = 1; ; attempt += 1) {
+    const port = isChosenHere ? chooseFreePort(session, domain) : wanted.port;
+    const taken = takenError({ ...wanted, port }, domain.spec.name);
+    try {
+      return await createRoute(session, { ...wanted, port }, () => taken);
+    } catch (error) {
+      if (error !== taken || !isChosenHere || attempt === PORT_ATTEMPTS) throw error;
+    }
+  }
+}
 
 /** @throws CFError 422 */
 function toOptions(session: Session, input: RouteOptionsInput, current?: RouteOptions): RouteOptions {
@@ -168,9 +188,10 @@ function domainInBody(session: Session, guid: string, space: Space): Domain {
   return domain;
 }
 
-function takenText({ host, path: routePath }: { host: string; path: string }, domain: string): string {
+function takenError({ host, path: routePath, port }: RouteAddress, domain: string): CFError {
+  if (port !== 0) return portUnavailable(port);
   const parts = [host && `host '${host}'`, routePath && `path '${routePath}'`].filter(Boolean).join(" and ");
-  return `Route already exists ${parts ? `with ${parts} ` : ""}for domain '${domain}'.`;
+  return unprocessable(`Route already exists ${parts ? `with ${parts} ` : ""}for domain '${domain}'.`);
 }
 
 const rows: readonly Endpoint[] = [

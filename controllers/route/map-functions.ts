@@ -1,7 +1,8 @@
 // Map functions of Routes. A change in one space or org enqueues as few Routes of others as possible.
 import type { Claim } from "../../crds/claim/claim.ts";
-import { routeName } from "../../crds/claim/rules.ts";
+import { PORT_SCOPE, routeName } from "../../crds/claim/rules.ts";
 import { Domain } from "../../crds/domain/domain.ts";
+import { isTCPDomain } from "../../crds/domain/protocols.ts";
 import { isSharedDomain } from "../../crds/domain/resolve-domain.ts";
 import {
   findOldestClaim,
@@ -41,15 +42,20 @@ export function mapClaimToRoutes(claim: Claim, read: Reader): MapResult {
   const { scope, claimed, claimant } = claim.spec;
   if (claimant.kind === Route.kind)
     return {
-      [CLAIMED_NAME_INDEX]: listDomainsByName({ domain: scope.slice("route/".length) }, read).map(
-        ({ metadata }) => `${claimed} ${metadata.name}`,
-      ),
+      [CLAIMED_NAME_INDEX]: listDomainsOfScope(scope, read).map(({ metadata }) => `${claimed} ${metadata.name}`),
     };
   if (claimant.kind !== Domain.kind) return [];
   const domain = read.find(Domain, claimant);
   const namesakes = listNamesakes(claimed, read).map(toRouteKey);
   // A missing Domain enqueues its Routes itself when it appears, and did so when it was deleted.
   return domain ? [...listRoutesOfDomain(domain, read), ...namesakes] : namesakes;
+}
+
+/** The domain of the name, or the TCP domains of the router, whose routes claim in this scope. */
+function listDomainsOfScope(scope: string, read: Reader): Domain[] {
+  if (!scope.startsWith(PORT_SCOPE)) return listDomainsByName({ domain: scope.slice("route/".length) }, read);
+  const router = scope.slice(PORT_SCOPE.length);
+  return read.list(Domain, { partial: true }).filter((domain) => isTCPDomain(domain) && domain.spec.router === router);
 }
 
 /** Routes whose hostname is this domain name, by a domain above it. */

@@ -236,6 +236,18 @@ test("a domain that lost its name serves nothing, with a condition", () => {
   expect(result.status).toEqual({ url: undefined });
 });
 
+test.each<[string, object, object, string | undefined]>([
+  ["of HTTP with a port", {}, { port: 1024 }, "PortNotAllowed"],
+  ["of TCP without a port", { protocols: ["tcp"], router: "r" }, { host: "" }, "PortMissing"],
+  ["of TCP with a host", { protocols: ["tcp"], router: "r" }, { port: 1024 }, "HostNotAllowed"],
+  ["of TCP with another's port", { protocols: ["tcp"], router: "r" }, { host: "", port: 80 }, "PortNotOffered"],
+  ["of TCP with a port", { protocols: ["tcp"], router: "r" }, { host: "", port: 1024 }, undefined],
+])("a route in a domain %s", (_what, domain, spec, reason) => {
+  const group = { ranges: [{ first: 1024, last: 1123 }] };
+  const claims = { holder: undefined, namesake: undefined };
+  expect(planAddressConflict(aRoute(spec), aDomain(domain), claims, { group })?.ready?.reason).toBe(reason);
+});
+
 describe("a host", () => {
   const shared = { ...aDomain(), metadata: { name: "apps", namespace: SYSTEM_NAMESPACE } };
   const route = aRoute({}, { metadata: { namespace: "mine" } });
@@ -277,7 +289,8 @@ describe("a host", () => {
 
   test("is not the API's", () => {
     const conflict = (...hosts: string[]) =>
-      planAddressConflict(aRoute({ host: "API" }), aDomain({ name: "example.org" }), nobody, hosts)?.ready?.reason;
+      planAddressConflict(aRoute({ host: "API" }), aDomain({ name: "example.org" }), nobody, { apiHosts: hosts })?.ready
+        ?.reason;
     expect(conflict("cf.example.org", "api.example.org")).toBe("HostReserved");
     expect([conflict("cf.example.org"), conflict()]).toEqual([undefined, undefined]);
   });
@@ -299,6 +312,5 @@ describe("a host", () => {
       ready: { status: "False", reason: "HostMissing" },
     });
     expect(planAddressConflict(root, aDomain(), nobody)).toBeUndefined();
-    expect(planAddressConflict(aRoute({ host: "", port: 1234 }), shared, nobody)).toBeUndefined();
   });
 });

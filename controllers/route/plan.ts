@@ -11,7 +11,7 @@ import type { Process } from "../../crds/process/process.ts";
 import type { Revision } from "../../crds/revision/revision.ts";
 import { Route, type Destination, type RouteOptions } from "../../crds/route/route.ts";
 import { appNamespaceOf, isAvailableIn } from "../../crds/route/destinations.ts";
-import { findAddressProblem, type AddressProblem } from "../../crds/route/address-rules.ts";
+import { findAddressProblem, type AddressLimits, type AddressProblem } from "../../crds/route/address-rules.ts";
 import { isHostTaken } from "../../crds/route/host-owner.ts";
 import { routeHostname, routeURL } from "../../crds/route/route-url.ts";
 import { RouteBinding } from "../../crds/route-binding/route-binding.ts";
@@ -86,6 +86,16 @@ export function planDomainOutOfForce({ metadata, spec }: Domain, state: "taken" 
 }
 
 const ADDRESS_PROBLEMS: Record<AddressProblem, (domain: string) => [reason: string, message: string]> = {
+  portOfHttp: (domain) => ["PortNotAllowed", `domain ${domain} is for HTTP, and its routes have no port`],
+  hostOfTcp: (domain) => [
+    "HostNotAllowed",
+    `domain ${domain} is for TCP: its routes have a port, and neither host nor path`,
+  ],
+  portMissing: (domain) => ["PortMissing", `domain ${domain} is for TCP: make this route anew with spec.port`],
+  portNotOffered: (domain) => [
+    "PortNotOffered",
+    `the router of domain ${domain} does not offer this port: see parameters.tcpPorts of its BackendClass`,
+  ],
   apiHost: () => ["HostReserved", "this is the address of the Cloud Foundry API; choose another host"],
   hostMissing: (domain) => [
     "HostMissing",
@@ -116,13 +126,13 @@ export function planAddressConflict(
   route: Route,
   domain: Domain,
   { holder, namesake }: HostClaims,
-  apiHosts: readonly string[] = [],
+  { apiHosts = [], group }: Partial<Omit<AddressLimits, "mayTakeAll">> = {},
 ): ReconcileResult | undefined {
   const { port, sharedWildcard = false } = route.spec;
   const { name } = domain.spec;
-  if (port !== 0) return undefined;
-  const problem = findAddressProblem(route.spec, domain, { mayTakeAll: sharedWildcard, apiHosts });
+  const problem = findAddressProblem(route.spec, domain, { mayTakeAll: sharedWildcard, apiHosts, group });
   if (problem) return planNotServed(...ADDRESS_PROBLEMS[problem](name));
+  if (port !== 0) return undefined;
   const hostname = routeHostname(route.spec, name);
   if (isHostTaken(holder, domain, route.metadata.namespace))
     return planNotServed(

@@ -1,8 +1,9 @@
 // Maintains a Route's RouteBinding and its claim on the address.
 import { App } from "../../crds/app/app.ts";
 import { BackendClass } from "../../crds/backend-class/backend-class.ts";
+import { findRouterGroup, type RouterGroup } from "../../crds/backend-class/router-group.ts";
 import { Claim } from "../../crds/claim/claim.ts";
-import { routeName } from "../../crds/claim/rules.ts";
+import { routeNameIn } from "../../crds/claim/rules.ts";
 import { Domain } from "../../crds/domain/domain.ts";
 import { findNamesake } from "../../crds/domain/reservations.ts";
 import { PORT_QUOTA_EXCEEDED, QUOTA_EXCEEDED } from "../../crds/org-quota/counts.ts";
@@ -152,9 +153,9 @@ async function ensureAddress(
   if (state === "taken" || state === "reserved") return planDomainOutOfForce(domain, state);
   // The Domain is new: the claim on its name will enqueue this Route.
   if (state === "unclaimed") return { keepStatus: true };
-  const name = routeName(route, domain.spec.name);
+  const name = routeNameIn(route, domain);
   const claims = route.spec.port === 0 ? findHostClaims(read, route.spec.host, domain) : NO_CLAIMS;
-  const rejection = planAddressConflict(route, domain, claims, apiHosts);
+  const rejection = planAddressConflict(route, domain, claims, { apiHosts, group: findGroup(read, domain) });
   if (!rejection) {
     const full = COUNTED_ROUTES.map((kind) => findFullQuota(route, kind, read)).find((found) => found !== undefined);
     if (full) return planOverQuota(full);
@@ -177,6 +178,11 @@ const COUNTED_ROUTES: readonly CountedKind<Route>[] = [
     isInForce: isServed,
   },
 ];
+
+function findGroup(read: Reader, { spec }: Domain): RouterGroup | undefined {
+  const router = spec.router === undefined ? undefined : read.find(BackendClass, { name: spec.router });
+  return router && findRouterGroup(router);
+}
 
 const NO_CLAIMS: HostClaims = { holder: undefined, namesake: undefined };
 

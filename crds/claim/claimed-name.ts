@@ -19,7 +19,7 @@ import {
   isolationSegmentName,
   orgName,
   orgQuotaName,
-  routeName,
+  routeNameIn,
   securityGroupName,
   serviceBrokerName,
   serviceInstanceName,
@@ -57,7 +57,7 @@ function nameOfRoute(object: KubeObject, findDomain: FindDomain): ClaimedName | 
   const domain = findDomain(route);
   if (!domain) return undefined;
   const { host = "", path = "", port = 0 } = route.spec;
-  return routeName({ ...route, spec: { ...route.spec, host, path, port } }, domain.spec.name);
+  return routeNameIn({ ...route, spec: { ...route.spec, host, path, port } }, domain);
 }
 
 /** The kind of that name, if its objects claim names. */

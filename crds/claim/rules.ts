@@ -3,6 +3,7 @@ import { hash } from "node:crypto";
 import type { KubeObject } from "../../kube/api/object.ts";
 import type { App } from "../app/app.ts";
 import type { Domain } from "../domain/domain.ts";
+import { isTCPDomain } from "../domain/protocols.ts";
 import { SYSTEM_NAMESPACE, GROUP } from "../groups.ts";
 import { displayNameOf, foldName } from "../object-names.ts";
 import type { IsolationSegment } from "../isolation-segment/isolation-segment.ts";
@@ -89,6 +90,15 @@ export function isolationSegmentName(segment: Pick<IsolationSegment, "metadata" 
 export function routeName(route: Pick<Route, "spec">, domain: string): ClaimedName {
   const { host, path, port } = route.spec;
   return { scope: `route/${foldName(domain)}`, claimed: `${foldHost(host)}:${port}${foldPath(path)}` };
+}
+
+/** Scope of the ports of a router class, before its name. */
+export const PORT_SCOPE = "route-port/";
+
+/** As `routeName`; a route of a TCP domain claims a port of the domain's router, whatever other domains use that router. */
+export function routeNameIn(route: Pick<Route, "spec">, domain: Pick<Domain, "spec">): ClaimedName {
+  const name = routeName(route, domain.spec.name);
+  return isTCPDomain(domain) ? { ...name, scope: `${PORT_SCOPE}${domain.spec.router ?? ""}` } : name;
 }
 
 /** The object name of a claim: a digest of scope and name. */

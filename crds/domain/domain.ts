@@ -33,6 +33,16 @@ export const Domain = defineKind({
     { name: "Internal", jsonPath: ".spec.internal", type: "boolean", wide: true },
     { name: "Router", jsonPath: ".spec.router", wide: true },
   ],
+  rules: [
+    {
+      rule: "!has(self.spec.protocols) || !('tcp' in self.spec.protocols) || (has(self.spec.router) && !(has(self.spec.internal) && self.spec.internal))",
+      message: "a domain with protocols tcp names its router, and is not internal",
+    },
+    {
+      rule: "!has(self.spec.protocols) || !('tcp' in self.spec.protocols) || (has(self.spec.router) && has(oldSelf.spec.router) && self.spec.router == oldSelf.spec.router)",
+      message: "the router of a domain with protocols tcp is immutable: its routes hold ports there",
+    },
+  ],
   spec: immutable(
     z.object({
       name: withRules(
@@ -46,12 +56,21 @@ export const Domain = defineKind({
       ),
       internal: z.boolean().default(false).describe("Whether its routes are reachable only from inside the platform."),
       router: className.optional().describe("The BackendClass that serves its routes. Defaults to the default router."),
+      protocols: listSet(
+        z
+          .array(z.enum(["http", "tcp"]))
+          .min(1)
+          .max(1),
+      )
+        .optional()
+        .describe("tcp: its routes have a port of the router instead of a host and a path. Defaults to http."),
       sharedOrgs: listSet(z.array(z.string().max(253)).max(MAX_SHARED_ORGS))
         .default([])
         .describe("Object names of other orgs that may use this private domain."),
     }),
     "name",
     "internal",
+    "protocols",
   ),
   status: readyStatus({}),
 });

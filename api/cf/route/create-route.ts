@@ -35,13 +35,14 @@ export async function createRoute(session: Session, wanted: NewRoute, taken: () 
     path,
     port,
     domainRef: { name: domain.metadata.name },
-    destinations: [...(wanted.destinations ?? [])],
+    destinations: toProtocol(wanted.destinations ?? [], port),
     ...(host === "*" && isSharedDomain(domain) && { sharedWildcard: true }),
     ...(wanted.options && { options: wanted.options }),
   };
   checkResolvedDomain(session, domain, { metadata, spec });
   requireRouteQuota(session, namespace, port);
   const made = await session.create(Route, { metadata, spec }, taken);
+  if (port !== 0) return made;
   try {
     // Another space may have claimed the host concurrently. The later route is removed.
     checkHost(session, domain, host, namespace);
@@ -50,6 +51,11 @@ export async function createRoute(session: Session, wanted: NewRoute, taken: () 
     throw error;
   }
   return made;
+}
+
+/** A port leads to processes by TCP. */
+function toProtocol(destinations: readonly Destination[], port: number): Destination[] {
+  return destinations.map((one) => (port === 0 ? one : { ...one, protocol: "tcp" }));
 }
 
 /** Rejects an ambiguous domain: routes name their domain by object name, and another Domain visible to this org may share it. @throws CFError 422 */

@@ -11,6 +11,7 @@ import { foldHost, routeHostname } from "../../../crds/route/route-url.ts";
 import { unprocessable } from "../../http/errors.ts";
 import type { Session } from "../../access/session.ts";
 import { reservationLookup } from "../../cache/domains.ts";
+import { findDomainGroup, portUnavailable } from "./router-groups.ts";
 
 export interface RouteAddress {
   host: string;
@@ -18,7 +19,10 @@ export interface RouteAddress {
   port: number;
 }
 
-const PROBLEMS: Record<AddressProblem, string> = {
+const PROBLEMS: Record<Exclude<AddressProblem, "portNotOffered">, string> = {
+  portOfHttp: "Routes with protocol 'http' do not support ports.",
+  hostOfTcp: "Routes with protocol 'tcp' do not support paths or hosts.",
+  portMissing: "Routes with protocol 'tcp' must have a port.",
   apiHost: "This is the address of the Cloud Foundry API. Choose another host.",
   hostMissing: "Missing host. Routes in shared domains must have a host defined.",
   sharedWildcard:
@@ -31,10 +35,12 @@ const PROBLEMS: Record<AddressProblem, string> = {
 /** `namespace` is that of the space. @throws CFError 422 */
 export function checkAddress(session: Session, domain: Domain, address: RouteAddress, namespace: string): void {
   const { host } = address;
-  if (address.port !== 0) throw unprocessable("Routes with protocol 'http' do not support ports.");
   const mayTakeAll = host === "*" && session.allows({ verb: "update", on: Route, subresource: "wildcard", namespace });
-  const problem = findAddressProblem(address, domain, { mayTakeAll, apiHosts: session.apiHosts });
+  const group = findDomainGroup(session, domain);
+  const problem = findAddressProblem(address, domain, { mayTakeAll, apiHosts: session.apiHosts, group });
+  if (problem === "portNotOffered") throw portUnavailable(address.port);
   if (problem) throw unprocessable(PROBLEMS[problem]);
+  if (address.port !== 0) return;
   checkHost(session, domain, host, namespace);
   if (findNamesake({ host: foldHost(host), domain: domain.spec.name }, reservationLookup(session.cache)))
     throw unprocessable(`Route conflicts with domain '${routeHostname(address, domain.spec.name)}'.`);

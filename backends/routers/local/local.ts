@@ -7,7 +7,7 @@ import {
   defineController,
   type ReconcileResult,
 } from "../../../kube/controller/controller.ts";
-import type { KubeObject } from "../../../kube/api/object.ts";
+import type { KubeObject, ObjectKey } from "../../../kube/api/object.ts";
 import type { Change, Store } from "../../../kube/cache/reader.ts";
 import type { Informers } from "../../../kube/cache/informers.ts";
 import { LRP } from "../../../crds/lrp/lrp.ts";
@@ -17,7 +17,8 @@ import type { Telemetry } from "../../../telemetry/telemetry.ts";
 import { classController, type ClassPublication } from "../../class-controller.ts";
 import { createDispatchers } from "./dispatchers.ts";
 import { createEndpointChooser } from "./endpoint-chooser.ts";
-import { toEndpoints, toRemoteEndpoints, findLimitation, toRouteEntry } from "./to-routing-entries.ts";
+import { createTCPListeners, type TCPListeners } from "./tcp-listeners.ts";
+import { toEndpoints, toRemoteEndpoints, findLimitation, toRouteEntry, toTCPRoute } from "./to-routing-entries.ts";
 import { beginExchange, type RouterContext } from "./exchange.ts";
 import { forward } from "./forward.ts";
 import { createRoutingTable, type RoutingTable } from "./routing-table.ts";
@@ -31,7 +32,7 @@ export const localCapabilities: Readonly<Record<string, string>> = {
   http1: "true",
   http2: "true",
   websocket: "true",
-  tcp: "false",
+  tcp: "true",
   weights: "false",
   loadBalancing: "round-robin,least-connection,hash",
   internal: "loopback",
@@ -75,9 +76,11 @@ export function createLocalRouter(options: LocalRouterOptions): LocalRouter {
   const chooser = createEndpointChooser();
   const context: RouterContext = { table, chooser, telemetry, routeServiceKey, isSynced: isReady };
   const dispatchers = createDispatchers();
+  const enqueue = createEnqueue();
+  const listeners = createTCPListeners({ endpointsOf: table.endpointsOf, chooser, onChange: enqueue.binding });
   return {
     controllers: [
-      bindingController(),
+      bindingController(listeners, enqueue),
       classController({
         name: localClass,
         role: "router",
@@ -85,16 +88,47 @@ export function createLocalRouter(options: LocalRouterOptions): LocalRouter {
         ...(endpoint && { endpoint }),
       }),
     ],
-    start: () => void (followed = followRoutes(informers, table)),
+    start: () => void (followed = followRoutes(informers, { table, listeners, enqueue })),
     handleRequest: (request, response) =>
       void forward(beginExchange(context, request), response, { dispatchers, requestTimeoutMs }),
     handleUpgrade: (request, socket, head) => void forwardUpgrade(beginExchange(context, request), socket, head),
     isReady,
     async stop() {
       followed?.stop();
+      listeners.close();
       await dispatchers.destroy();
     },
   };
+}
+
+/** Wakes the reconcile of a binding whose listener has changed. */
+interface Enqueue {
+  remember(uid: string, binding: RouteBinding | undefined): void;
+  binding(uid: string): void;
+  connect(enqueue: (key: ObjectKey) => void): void;
+}
+
+function createEnqueue(): Enqueue {
+  const keys = new Map<string, ObjectKey>();
+  let enqueue: (key: ObjectKey) => void = () => undefined;
+  return {
+    remember(uid, binding) {
+      if (!binding?.spec.port) return void keys.delete(uid);
+      const { namespace = "", name } = binding.metadata;
+      keys.set(uid, { namespace, name });
+    },
+    binding(uid) {
+      const key = keys.get(uid);
+      if (key) enqueue(key);
+    },
+    connect: (given) => void (enqueue = given),
+  };
+}
+
+interface Followers {
+  table: RoutingTable;
+  listeners: TCPListeners;
+  enqueue: Enqueue;
 }
 
 interface FollowedRoutes {
@@ -103,7 +137,7 @@ interface FollowedRoutes {
 }
 
 /** Keeps the table as the RouteBindings and LRPs say. */
-function followRoutes(informers: Informers, table: RoutingTable): FollowedRoutes {
+function followRoutes(informers: Informers, { table, listeners, enqueue }: Followers): FollowedRoutes {
   const bindings = informers.ensure(RouteBinding);
   const lrps = informers.ensure(LRP);
   const decisions = informers.ensure(PlacementDecision);
@@ -111,9 +145,12 @@ function followRoutes(informers: Informers, table: RoutingTable): FollowedRoutes
     () => decisions.release(),
     () => bindings.release(),
     () => lrps.release(),
-    mirror(bindings.store, (key, binding) =>
-      table.setRoute(key, binding?.spec.class === localClass ? toRouteEntry(binding) : undefined),
-    ),
+    mirror(bindings.store, (key, binding) => {
+      const own = binding?.spec.class === localClass ? binding : undefined;
+      table.setRoute(key, own && toRouteEntry(own));
+      enqueue.remember(key, own);
+      listeners.set(key, own && toTCPRoute(own));
+    }),
     mirror(lrps.store, (key, lrp) => table.setEndpoints(key, lrp ? toEndpoints(lrp) : [])),
     mirror(decisions.store, (key, decision) => table.setEndpoints(key, decision ? toRemoteEndpoints(decision) : [])),
   ];
@@ -135,13 +172,23 @@ function mirror<T extends KubeObject>(store: Store<T>, set: (uid: string, object
   return stop;
 }
 
-function bindingController(): Controller {
+function bindingController(listeners: TCPListeners, enqueue: Enqueue): Controller {
   return defineController({
     name: "router-local",
     for: RouteBinding,
     selects: (binding) => binding.spec.class === localClass,
-    reconcile: presentBinding,
+    sources: [(given) => enqueue.connect(given)],
+    reconcile: (binding) => (binding.spec.port === 0 ? presentBinding(binding) : presentTCP(binding, listeners)),
   });
+}
+
+function presentTCP({ spec: { port } }: RouteBinding, listeners: TCPListeners): ReconcileResult {
+  const isListening = listeners.isListening(port);
+  // The listener wakes this when it knows.
+  if (isListening === undefined) return { keepStatus: true };
+  if (isListening) return { ready: { status: "True", reason: "Routed", message: `port ${port} is served` } };
+  const message = `port ${port} of this machine is taken by another program: end that, or make a route with another port`;
+  return { ready: { status: "False", reason: "PortTaken", message } };
 }
 
 function presentBinding(binding: RouteBinding): ReconcileResult {

@@ -67,6 +67,8 @@ export interface RoutingTable {
    * must not get the requests, with their cookies, of an app that is stopped or starts.
    */
   find(host: string, path: string): Match | undefined;
+  /** The endpoints of these destinations. */
+  endpointsOf(route: Pick<RouteEntry, "destinations">): readonly Endpoint[];
   /** Number of routes. */
   readonly size: number;
   /** Number of (app, process type, port) with endpoints. */
@@ -80,7 +82,7 @@ export function createRoutingTable(): RoutingTable {
   const byLrp = new Map<string, readonly Endpoint[]>();
   const byTarget = new Map<string, Map<string, Endpoint[]>>();
 
-  const endpointsOf = (route: RouteEntry): Endpoint[] =>
+  const endpointsOf = (route: Pick<RouteEntry, "destinations">): Endpoint[] =>
     route.destinations.flatMap((target) => [...(byTarget.get(targetKey(target))?.values() ?? [])].flat());
   const candidates = function* (host: string, path: string): Generator<RouteEntry> {
     for (const name of hostsFor(host.toLowerCase())) {
@@ -117,6 +119,7 @@ export function createRoutingTable(): RoutingTable {
         byTarget.set(target, lrps.set(lrp, group));
       }
     },
+    endpointsOf,
     find(host, path) {
       let fallback: Match | undefined;
       for (const route of candidates(host, path)) {

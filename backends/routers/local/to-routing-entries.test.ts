@@ -1,7 +1,7 @@
 // Parts of a binding that the router serves, and its condition about the others.
 import { expect, test } from "vitest";
 import type { RouteBinding } from "../../../crds/route-binding/route-binding.ts";
-import { findLimitation, toRouteEntry } from "./to-routing-entries.ts";
+import { findLimitation, toRouteEntry, toTCPRoute } from "./to-routing-entries.ts";
 
 const binding = (spec: object): RouteBinding =>
   ({ metadata: {}, spec: { port: 0, internal: false, destinations: [], ...spec } }) as unknown as RouteBinding;
@@ -21,7 +21,8 @@ test.each<[string, string | undefined, object]>([
   expect(toRouteEntry(binding(spec))).toBeDefined();
 });
 
-test("a TCP port is not served", () => {
-  expect(findLimitation(binding({ port: 1234 }))?.reason).toBe("TcpNotSupported");
+test("a TCP port is a route of its own, not one of HTTP", () => {
+  expect(findLimitation(binding({ port: 1234 }))).toBeUndefined();
   expect(toRouteEntry(binding({ port: 1234 }))).toBeUndefined();
+  expect([toTCPRoute(binding({ port: 1234 }))?.port, toTCPRoute(binding({}))]).toEqual([1234, undefined]);
 });

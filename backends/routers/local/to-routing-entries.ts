@@ -4,7 +4,8 @@ import { toWantedIndex } from "../../../crds/lrp/index-pool.ts";
 import type { LRP, LrpInstance } from "../../../crds/lrp/lrp.ts";
 import type { PlacementDecision } from "../../../crds/placement-decision/placement-decision.ts";
 import type { RouteBinding } from "../../../crds/route-binding/route-binding.ts";
-import type { Endpoint, RouteEntry } from "./routing-table.ts";
+import type { TCPRoute } from "./tcp-listeners.ts";
+import type { Destination, Endpoint, RouteEntry } from "./routing-table.ts";
 
 /**
  * Instances of an LRP that may take requests. One that the spec removes or restarts takes none from
@@ -47,18 +48,30 @@ export function toRouteEntry(binding: RouteBinding): RouteEntry | undefined {
     space: binding.metadata.namespace ?? "",
     hostname,
     path,
-    destinations: destinations.map(({ appGUID, app, processType, port: at, protocol }) => ({
-      appGUID,
-      app,
-      processType,
-      port: at,
-      ...(protocol === "http2" && { http2: true }),
-    })),
+    destinations: destinations.map(toDestination),
     ...toBalancing(binding),
     ...(internal && { internal }),
     ...(routeService && { routeService: routeService.url }),
     order: `${binding.metadata.creationTimestamp} ${binding.metadata.namespace}/${binding.metadata.name}`,
   };
+}
+
+/** The TCP route of a binding; undefined for one of HTTP. */
+export function toTCPRoute({ metadata, spec }: RouteBinding): TCPRoute | undefined {
+  const { routeGUID: guid, port, destinations } = spec;
+  if (metadata.deletionTimestamp || port === 0) return undefined;
+  const order = `${metadata.creationTimestamp} ${metadata.namespace}/${metadata.name}`;
+  return { guid, port, destinations: destinations.map(toDestination), order };
+}
+
+function toDestination({
+  appGUID,
+  app,
+  processType,
+  port,
+  protocol,
+}: RouteBinding["spec"]["destinations"][number]): Destination {
+  return { appGUID, app, processType, port, ...(protocol === "http2" && { http2: true }) };
 }
 
 function toBalancing({
@@ -74,7 +87,7 @@ function toBalancing({
 /** Features of this binding that the class lacks; undefined when it has all. */
 export function findLimitation(binding: RouteBinding): { reason: string; message: string } | undefined {
   const { port, internal, destinations } = binding.spec;
-  if (port !== 0) return { reason: "TcpNotSupported", message: "router local serves HTTP only, no TCP ports" };
+  if (port !== 0) return undefined;
   if (internal)
     return {
       reason: "InternalByRouter",

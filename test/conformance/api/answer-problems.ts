@@ -61,6 +61,8 @@ function isServed(method: string | undefined, path: string): boolean {
 
 function deadLinks(body: unknown): string[] {
   return linksIn(body, "").flatMap(({ href, method, at }) => {
+    // A host and a port of the SSH proxy.
+    if (at === "links.app_ssh") return [];
     const { pathname } = new URL(href, "http://localhost");
     return servedElsewhere.has(pathname) || isServed(method, pathname)
       ? []
@@ -95,8 +97,8 @@ function bodyProblems(expected: ResponseBody, { headers, text }: JudgedAnswer): 
 }
 
 function errorProblems(row: Endpoint | undefined, answer: JudgedAnswer): string[] {
-  // UAA and Prometheus have shapes of their own for errors.
-  const isForeign = /^\/(Users|oauth|check_token|api\/v1\/query)/.test(row?.path ?? "");
+  // UAA, the routing API and Prometheus have shapes of their own for errors.
+  const isForeign = /^\/(Users|oauth|check_token|routing|api\/v1\/query)/.test(row?.path ?? "");
   return isForeign ? [] : schemaProblems(errorBody, parse(answer.text));
 }
 

@@ -1,8 +1,10 @@
 // Login with a token of Kubernetes: grants, what a login token opens and what it does not, keys and their rotation, limits.
 import { decodeJwt, decodeProtectedHeader, jwtVerify, createLocalJWKSet, type JSONWebKeySet } from "jose";
+import { request } from "undici";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { SYSTEM_NAMESPACE } from "../../../crds/groups.ts";
 import { LOGIN_KEYS } from "../../../api/identity/login-keys.ts";
+import { createSSHCodes } from "../../../api/identity/ssh-codes.ts";
 import { Secret } from "../../../kube/api/builtin.ts";
 import { type Answer, type ApiTestEnv, type Replica, startApiTestEnv } from "./test-env.ts";
 
@@ -255,6 +257,71 @@ describe("the root document", () => {
     });
     const { links } = await root(uaa);
     expect([links.login.href, links.uaa.href]).toEqual(["https://login.uaa.example", "https://uaa.example"]);
+  });
+});
+
+describe("cf ssh", () => {
+  const codes = (): ReturnType<typeof createSSHCodes> =>
+    createSSHCodes({ client: world.kube, now: () => new Date(Date.now() + clockAhead) });
+  const withSSH = (login = HOSTS): Promise<Replica> =>
+    world.replica("ssh", {
+      login,
+      ssh: { codes: codes(), address: "ssh.example:2222", fingerprint: () => Promise.resolve("f".repeat(43)) },
+    });
+  /** Does not follow the answer. */
+  const authorize = async (at: Replica, query: string, authorization?: string) => {
+    const headers = authorization ? { authorization } : {};
+    const answer = await request(`${at.url}/oauth/authorize?${query}`, { headers });
+    await answer.body.dump();
+    return { status: answer.statusCode, location: answer.headers["location"], cached: answer.headers["cache-control"] };
+  };
+  const CODE = "response_type=code&client_id=ssh-proxy";
+
+  test("the root names the proxy and its key under a host of token login alone", async () => {
+    const at = await withSSH();
+    const link = {
+      href: "ssh.example:2222",
+      meta: { host_key_fingerprint: "f".repeat(43), oauth_client: "ssh-proxy" },
+    };
+    expect((await at.send("GET", "/", {})).json.links.app_ssh).toEqual(link);
+    const elsewhere = await withSSH({ tokenLoginHosts: [] });
+    expect((await elsewhere.send("GET", "/", {})).json.links.app_ssh).toBeNull();
+    expect((await at.send("GET", "/v2/info", {})).json).toMatchObject({
+      app_ssh_endpoint: "ssh.example:2222",
+      app_ssh_oauth_client: "ssh-proxy",
+    });
+  });
+
+  test("a code says who asked, and goes to no address that the request names", async () => {
+    const at = await withSSH();
+    const query = `${CODE}&redirect_uri=https://evil.example`;
+    const answer = await authorize(at, query, `bearer ${await accessTokenOf("ann")}`);
+    const location = new URL(String(answer.location));
+    expect([answer.status, location.origin, answer.cached]).toEqual([302, at.url, "no-store"]);
+    const opened = await codes().open(location.searchParams.get("code") ?? "");
+    expect(opened).toMatchObject({ name: "ann", groups: expect.arrayContaining(["system:authenticated"]) as string[] });
+  });
+
+  test.each([
+    ["nobody", CODE, () => Promise.resolve(""), 400],
+    ["a token that is none", CODE, () => Promise.resolve("bearer nobody-knows-it"), 401],
+    ["another client", "response_type=code&client_id=cf", async () => `bearer ${await accessTokenOf("ann")}`, 400],
+    [
+      "a token in place of a code",
+      "response_type=token&client_id=ssh-proxy",
+      () => Promise.resolve("bearer ann-token"),
+      400,
+    ],
+  ] as const)("no code for %s", async (_what, query, credential, expected) => {
+    const { status, location } = await authorize(await withSSH(), query, await credential());
+    expect([status, location]).toEqual([expected, undefined]);
+  });
+
+  test("a code opens no request, and is no password", async () => {
+    const code = await codes().seal({ name: "admin", groups: ["system:masters"] });
+    expect((await whoami(code)).status).toBe(401);
+    expect((await ask({ grant_type: "password", password: code })).status).toBe(401);
+    expect((await ask({ grant_type: "refresh_token", refresh_token: code })).status).toBe(401);
   });
 });
 

@@ -164,16 +164,4 @@ export const DOMAIN_CASES: readonly CommandCases[] = [
       },
     ],
   },
-  {
-    command: "router-groups",
-    cases: [
-      {
-        name: "none: TCP needs routers",
-        as: "admin",
-        run: "router-groups",
-        shows: [/No router groups found/],
-        effect: async (run) => expect(await read(run, "/routing/v1/router_groups")).toEqual([]),
-      },
-    ],
-  },
 ];

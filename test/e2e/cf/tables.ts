@@ -29,6 +29,7 @@ import { BROKER_CASES } from "./service-brokers.cases.ts";
 import { SHARED_SERVICE_CASES } from "./shared-services.cases.ts";
 import { SERVICE_CASES } from "./services.cases.ts";
 import { SETTING_CASES } from "./settings.cases.ts";
+import { TCP_ROUTE_CASES } from "./tcp-routes.cases.ts";
 import { TOKEN_LOGIN_CASES } from "./token-login.cases.ts";
 import type { CommandCases } from "./support/case.ts";
 
@@ -69,6 +70,7 @@ export const UNRECORDED_TABLES: Record<string, readonly CommandCases[]> = {
   "token-login": TOKEN_LOGIN_CASES,
   "route-services": ROUTE_SERVICE_CASES,
   ssh: SSH_CASES,
+  "tcp-routes": TCP_ROUTE_CASES,
 };
 
 /** Files whose cases were seen to pass on a node, but for those that say why they cannot run there. */
