@@ -13,14 +13,10 @@ function modified(path) {
 // npm writes node_modules/.package-lock.json at the end of every install.
 if (modified("node_modules/.package-lock.json") < modified("package-lock.json")) {
   console.log("Installing dependencies (npm ci) …");
-  const { status, error } = spawnSync(
-    "npm",
-    ["ci", "--ignore-scripts", "--no-fund", "--no-audit", "--loglevel=error"],
-    {
-      cwd: root,
-      stdio: "inherit",
-    },
-  );
+  const { status, error } = spawnSync("npm", ["ci", "--no-fund", "--no-audit", "--loglevel=error"], {
+    cwd: root,
+    stdio: "inherit",
+  });
   if (status !== 0) {
     console.error(
       `npm ci failed${error ? `: ${error.message}` : ""}. Check the network and the npm registry settings, then run the command again.`,

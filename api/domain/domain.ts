@@ -109,7 +109,7 @@ function defaultDomain(session: Session, org: Org): Domain {
 type CreateDomain = z.output<typeof createDomainBody>;
 
 /** @throws CFError 422 for fields that exclude each other */
-function checkScope({ internal, router_group, relationships }: CreateDomain): void {
+function checkScope({ internal, relationships }: CreateDomain): void {
   if (relationships?.organization && internal)
     throw unprocessable("Cannot associate an internal domain with an organization");
   if (!relationships?.organization && relationships?.shared_organizations)

@@ -234,7 +234,6 @@ describe.skipIf(chosenPlatformKind() !== "laptop" || whyNoCf() !== undefined)("c
 
 /** Sends words to a port of this machine. @throws Error when nobody listens there */
 async function echoOf(port: number, words: string): Promise<string> {
-  const { connect } = await import("node:net");
   const socket = connect(port, "127.0.0.1");
   const answered = once(socket, "data").then(([data]) => String(data));
   const failed = once(socket, "error").then(([error]) => Promise.reject(error as Error));
