@@ -25,6 +25,7 @@ import { taskEndpoints } from "./task/task.ts";
 import { serviceRouteBindingEndpoints } from "./service-route-binding/service-route-binding.ts";
 import { usageEventEndpoints } from "./usage-event/usage-event.ts";
 import { userEndpoints } from "./user/user.ts";
+import { appPolicyEndpoints } from "./app-policy/app-policy.ts";
 import { appEndpoints } from "./app/app.ts";
 import { buildEndpoints } from "./build/build.ts";
 import { dropletEndpoints } from "./droplet/droplet.ts";
@@ -52,6 +53,8 @@ const serviceEndpoints = (services: Services): readonly Endpoint[] => [
   ...serviceRouteBindingEndpoints,
 ];
 
+const networkEndpoints: readonly Endpoint[] = [...domainEndpoints, ...routeEndpoints, ...appPolicyEndpoints];
+
 export function createEndpoints(services: Services): readonly Endpoint[] {
   const rows = [
     ...discoveryEndpoints(services),
@@ -63,8 +66,7 @@ export function createEndpoints(services: Services): readonly Endpoint[] {
     ...spaceEndpoints,
     ...roleEndpoints,
     ...userEndpoints,
-    ...domainEndpoints,
-    ...routeEndpoints,
+    ...networkEndpoints,
     ...adminEndpoints,
     ...buildpackEndpoints(services),
     ...stackEndpoints,

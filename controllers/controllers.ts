@@ -3,6 +3,7 @@ import type { MakeDropletImage } from "../blobs/registry/images/make-droplet-ima
 import type { Controller } from "../kube/controller/controller.ts";
 import { adjustmentController } from "./adjustment/adjustment.ts";
 import { appController, appGUIDController } from "./app/app.ts";
+import { appPolicyController } from "./app-policy/app-policy.ts";
 import { auditLogController } from "./audit-log/audit-log.ts";
 import { buildController } from "./build/build.ts";
 import { clusterController } from "./cluster/cluster.ts";
@@ -83,6 +84,7 @@ export function createControllers(options: ControllersOptions): Controller[] {
     appGUIDController,
     processController(options),
     adjustmentController,
+    appPolicyController,
     rolloutController,
     packageController(options.hasContent),
     buildController(options),

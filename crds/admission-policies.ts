@@ -2,6 +2,7 @@
 import type { KubeObject } from "../kube/api/object.ts";
 import { adjustmentPolicy } from "./adjustment/policy.ts";
 import { App } from "./app/app.ts";
+import { appPolicyPolicy } from "./app-policy/policies.ts";
 import { DEFINITIONS } from "./definitions.ts";
 import { internalDomainPolicy } from "./domain/policies.ts";
 import { featureFlagPolicies } from "./feature-flag/policies.ts";
@@ -52,6 +53,7 @@ export function listAdmissionPolicies(): KubeObject[] {
     routeDestinationPolicy(),
     ...serviceInstancePolicies(),
     internalDomainPolicy(),
+    appPolicyPolicy(),
     templateDeletionPolicy(),
     adjustmentPolicy(),
   ].flatMap(toPolicyObjects);

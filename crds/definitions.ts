@@ -1,6 +1,7 @@
 // The one list of our kinds, in the order in which they are created and listed. The platform's other tables of kinds are derived from their definitions.
 import { Adjustment } from "./adjustment/adjustment.ts";
 import { App } from "./app/app.ts";
+import { AppPolicy } from "./app-policy/app-policy.ts";
 import { AuditLog } from "./audit-log/audit-log.ts";
 import { BackendClass } from "./backend-class/backend-class.ts";
 import { Build } from "./build/build.ts";
@@ -83,6 +84,7 @@ const KINDS: readonly ResourceDefinition[] = [
   Cluster,
   PlacementDecision,
   Adjustment,
+  AppPolicy,
 ];
 
 export const DEFINITIONS: readonly KindDefinition[] = KINDS;

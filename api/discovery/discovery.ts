@@ -59,7 +59,8 @@ function globalRoot(
       self: link,
       cloud_controller_v3: { href: `${base}/v3`, meta: { version: API_VERSION } },
       network_policy_v0: null,
-      network_policy_v1: null,
+      // With a kubeconfig cf has no token for it.
+      network_policy_v1: hasTokenLogin ? { href: `${base}/networking/v1/external` } : null,
       login: hasTokenLogin ? { href: settings.loginURL ?? base } : link,
       uaa: hasTokenLogin ? { href: settings.uaaURL ?? base } : link,
       credhub: null,

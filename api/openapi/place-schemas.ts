@@ -154,3 +154,20 @@ export function usageSummary(name: string, about?: string): z.ZodType {
     }),
   );
 }
+
+export const networkPolicies = named(
+  "NetworkPolicies",
+  z.strictObject({
+    total_policies: integer,
+    policies: z.array(
+      z.strictObject({
+        source: z.strictObject({ id: text }),
+        destination: z.strictObject({
+          id: text,
+          protocol: text,
+          ports: z.strictObject({ start: integer, end: integer }),
+        }),
+      }),
+    ),
+  }),
+);

@@ -22,12 +22,14 @@ export interface SpaceNetworkInput {
   settings: Readonly<Record<string, string>> | undefined;
   /** The security groups that apply to the space. */
   groups: SpaceGroups;
+  /** Those that its AppPolicies make. */
+  appPolicies: readonly Draft[];
   /** The policies that the space has: they stay while the settings are wrong. */
   existing: readonly NetworkPolicyObject[];
 }
 
 /** The policies, and what is wrong with the settings. Wrong settings change no policy; a space without any gets those of the defaults. */
-export function planSpaceNetwork({ settings, existing, ...space }: SpaceNetworkInput): {
+export function planSpaceNetwork({ settings, existing, appPolicies, ...space }: SpaceNetworkInput): {
   children: Draft[];
   problem?: ReadyDraft;
 } {
@@ -35,7 +37,8 @@ export function planSpaceNetwork({ settings, existing, ...space }: SpaceNetworkI
   try {
     const parsed = parseNetworkSettings(settings);
     const problem = parsed.isolation ? findLargeGroups(space.groups) : undefined;
-    return { children: planNetworkPolicies(space, parsed), ...(problem && { problem }) };
+    const children = [...planNetworkPolicies(space, parsed), ...(parsed.isolation ? appPolicies : [])];
+    return { children, ...(problem && { problem }) };
   } catch (error) {
     const problem: ReadyDraft = {
       status: "False",

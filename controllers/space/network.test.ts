@@ -13,6 +13,7 @@ const plan = (
     isAdopted: false,
     groups: { running: [], staging: [] },
     settings,
+    appPolicies: [],
     existing: [],
     ...more,
   });

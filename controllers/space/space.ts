@@ -1,4 +1,6 @@
 // Maintains a Space's namespace, created or adopted, and its members' permissions; on deletion its contents are deleted first.
+import { App } from "../../crds/app/app.ts";
+import { AppPolicy } from "../../crds/app-policy/app-policy.ts";
 import { Claim } from "../../crds/claim/claim.ts";
 import { claimObjectName, spaceName } from "../../crds/claim/rules.ts";
 import { LABELS } from "../../crds/labels.ts";
@@ -15,8 +17,11 @@ import {
   type ReconcileContext,
   type ReconcileResult,
 } from "../../kube/controller/controller.ts";
+import type { ObjectKey } from "../../kube/api/object.ts";
 import type { ObjectOf } from "../../kube/api/resource-ref.ts";
 import { NotPermitted } from "../../kube/cache/errors.ts";
+import { appKey } from "../shared/app-owned.ts";
+import { namespacesOf, POLICY_APP_INDEX, POLICY_SOURCE_INDEX } from "../shared/app-policy-index.ts";
 import { indexByGUID, GUID_INDEX, resolveGUID } from "../shared/guid.ts";
 import { CLAIMED_NAME_INDEX } from "../shared/claims.ts";
 import { deleteAll } from "../shared/history-limits.ts";
@@ -37,6 +42,7 @@ import { findOrgOfNamespace } from "../shared/tenancy.ts";
 import { deleteContents, listCachedContents, SPACE_CONTENT_KINDS, listLiveContents } from "./contents.ts";
 import { planUnmirroredNote } from "../shared/unmirrored-labels.ts";
 import { endSharing } from "./end-sharing.ts";
+import { planAppPolicyNetwork } from "./app-policies.ts";
 import { planSpaceNetwork } from "./network-policies.ts";
 import { NETWORK_CONFIG, readNetworkSettings } from "../shared/network-settings.ts";
 import { selectGroups } from "./security-groups.ts";
@@ -75,6 +81,10 @@ export const spaceController = defineController({
       namespace: SYSTEM_NAMESPACE,
     }),
     watch(SecurityGroup, (group) => mapGroupToSpaces(group)),
+    watch(AppPolicy, (policy, read) => mapPoliciesToSpaces([policy], read)),
+    watch(App, ({ metadata }, read) =>
+      mapPoliciesToSpaces(read.byIndex(AppPolicy, POLICY_APP_INDEX, appKey(metadata.namespace, metadata.name)), read),
+    ),
     ...SPACE_CONTENT_KINDS.map((ref) =>
       watch(ref, (object, read) =>
         object.metadata.deletionTimestamp ? mapContentToDeletingSpace(object.metadata.namespace ?? "", read) : [],
@@ -100,13 +110,7 @@ export const spaceController = defineController({
       org: read.list(RoleBinding, { namespace: space.metadata.namespace }),
       space: read.list(RoleBinding, { namespace }),
     };
-    const network = planSpaceNetwork({
-      namespace,
-      isAdopted: space.spec.namespace !== undefined,
-      groups: selectGroups(space, read.list(SecurityGroup, { namespace: SYSTEM_NAMESPACE })),
-      settings: readNetworkSettings(read),
-      existing: listOwnPolicies(space, namespace, read),
-    });
+    const network = planNetwork(space, namespace, read);
     const problem = findMissingPermissions(namespace, read) ?? planSegmentProblem(space, org) ?? network.problem;
     return {
       children: [
@@ -127,11 +131,44 @@ export const spaceController = defineController({
     finalizeNamespaces(space, (namespace) => finalizeSpaceNamespace(space, namespace, context), context),
 });
 
+function planNetwork(space: Space, namespace: string, read: ReadContext["read"]): ReturnType<typeof planSpaceNetwork> {
+  return planSpaceNetwork({
+    namespace,
+    isAdopted: space.spec.namespace !== undefined,
+    groups: selectGroups(space, read.list(SecurityGroup, { namespace: SYSTEM_NAMESPACE })),
+    settings: readNetworkSettings(read),
+    appPolicies: planAppPolicyNetwork({
+      namespace,
+      policies: listAppPolicies(read, namespace),
+      findApp: (at, app) => read.find(App, { namespace: at, name: app }),
+    }),
+    existing: listOwnPolicies(space, namespace, read),
+  });
+}
+
 /** A group that applies to all spaces, now or before, concerns each of them. */
 function mapGroupToSpaces({ metadata: { name }, spec: { globallyEnabled } }: SecurityGroup): Record<string, string> {
   return globallyEnabled.running || globallyEnabled.staging
     ? { [ALL_SPACES_INDEX]: "all" }
     : { [SECURITY_GROUP_INDEX]: name };
+}
+
+/** The Spaces of both sides. */
+function mapPoliciesToSpaces(policies: readonly AppPolicy[], read: ReadContext["read"]): ObjectKey[] {
+  const names = [...new Set(policies.flatMap(namespacesOf))];
+  return names.flatMap((name) => {
+    const namespace = read.find(Namespace, { name });
+    return namespace ? mapNamespaceToSpaces(namespace, read) : [];
+  });
+}
+
+/** Those with an app of the namespace on one side, each once. */
+function listAppPolicies(read: ReadContext["read"], namespace: string): AppPolicy[] {
+  const outgoing = read.byIndex(AppPolicy, POLICY_SOURCE_INDEX, namespace);
+  return [
+    ...read.list(AppPolicy, { namespace }),
+    ...outgoing.filter(({ metadata }) => metadata.namespace !== namespace),
+  ];
 }
 
 function listOwnPolicies(

@@ -9,6 +9,7 @@ import { MANIFEST_CASES } from "./manifests.cases.ts";
 import { MANAGED_SERVICE_CASES } from "./managed-services.cases.ts";
 import { MORE_FLAG_CASES } from "./more-flags.cases.ts";
 import { METADATA_CASES } from "./metadata.cases.ts";
+import { NETWORK_POLICY_CASES } from "./network-policies.cases.ts";
 import { PACKAGE_CASES } from "./packages.cases.ts";
 import { PUSH_CASES } from "./push.cases.ts";
 import { REVISION_CASES } from "./revisions.cases.ts";
@@ -69,6 +70,7 @@ export const UNRECORDED_TABLES: Record<string, readonly CommandCases[]> = {
   "shared-services": SHARED_SERVICE_CASES,
   "token-login": TOKEN_LOGIN_CASES,
   "route-services": ROUTE_SERVICE_CASES,
+  "network-policies": NETWORK_POLICY_CASES,
   ssh: SSH_CASES,
   "tcp-routes": TCP_ROUTE_CASES,
 };

@@ -201,7 +201,7 @@ export const WITH_A_BROKER: readonly string[] = [...OF_SERVICES, ...OF_BROKERS];
 
 /** Missing part that a command needs. `no platform`: it acts on this machine alone. */
 export const NEEDED_BY: Record<string, readonly string[]> = {
-  UAA: ["passwd", "create-user", "delete-user", "network-policies", "add-network-policy", "remove-network-policy"],
+  UAA: ["passwd", "create-user", "delete-user"],
   "no platform": [
     "help",
     "version",
