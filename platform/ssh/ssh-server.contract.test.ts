@@ -49,6 +49,7 @@ async function startServer(
     open: (request) => Promise.resolve(runHere(request)),
     isStillAllowed: () => Promise.resolve(true),
     takePlace: () => () => undefined,
+    takeConnection: () => () => undefined,
     onError: () => undefined,
     ...target,
   };
@@ -164,6 +165,14 @@ test("neither sftp nor listening is offered", async () => {
   await expect(
     new Promise((_resolve, reject) => client.forwardIn("127.0.0.1", 0, (error) => reject(error as Error))),
   ).rejects.toThrow();
+});
+
+test("sessions of a connection have a bound, and so have connections of a user", async () => {
+  const client = await logIn(await startServer());
+  const opened = await Promise.allSettled(Array.from({ length: 25 }, () => exec(client, "cat")));
+  expect(opened.filter(({ status }) => status === "fulfilled")).toHaveLength(20);
+  const full = await logIn(await startServer({ takeConnection: () => undefined }));
+  await once(full, "close");
 });
 
 test("a right that is gone ends the connection, and so does silence", async () => {

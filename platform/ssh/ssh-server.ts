@@ -18,6 +18,8 @@ const MAX_UNANSWERED = 5;
 export interface AuthorizedTarget extends Omit<SessionTarget, "onActivity"> {
   /** Rejects when the cluster does not answer. */
   isStillAllowed(): Promise<boolean>;
+  /** Undefined when the user has as many connections as one may have; else the function that gives the place back. */
+  takeConnection(): (() => void) | undefined;
 }
 
 export interface SSHServerOptions {
@@ -93,7 +95,9 @@ function serveConnection(
     });
   });
   connection.on("ready", () => {
-    if (!target) return connection.end();
+    const leave = target?.takeConnection();
+    if (!target || !leave) return connection.end();
+    connection.once("close", leave);
     onAuthenticated();
     const watch = watchConnection(connection, target, { idleMs: IDLE_MS, recheckMs: RECHECK_MS, ...timings });
     serveSessions(connection, { ...target, onActivity: watch.onActivity });

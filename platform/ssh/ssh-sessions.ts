@@ -18,6 +18,8 @@ export interface SessionTarget {
 
 const TOO_MANY = "There are too many sessions in this app. Close others first.";
 const CANNOT_START = "The shell cannot be started. Try again; the platform's log says why.";
+/** Sessions of a connection, with and without a program: forwards have the app's places alone. */
+const MAX_CHANNELS = 20;
 /** As OpenSSH's, for errors of the connection. */
 const FAILED = 255;
 const CONNECT_MS = 15_000;
@@ -25,7 +27,19 @@ const MAX_SIDE = 1_000;
 
 /** Serves the connection until it closes. */
 export function serveSessions(connection: Connection, target: SessionTarget): void {
-  connection.on("session", (accept) => serveSession(accept(), target));
+  let channels = 0;
+  const takeChannel = (): boolean => {
+    if (channels >= MAX_CHANNELS) return false;
+    channels += 1;
+    return true;
+  };
+  connection.on("session", (accept, reject) => {
+    if (!takeChannel()) return reject();
+    serveSession(
+      accept().once("close", () => (channels -= 1)),
+      target,
+    );
+  });
   connection.on("tcpip", (accept, reject, { destIP, destPort }) => {
     forward({ accept, reject }, toForwardCommand(destIP, destPort), target).catch((error: unknown) =>
       target.onError(error),

@@ -17,6 +17,8 @@ import { createSSHServer, type AuthorizedTarget, type SSHServerOptions } from ".
 import { createUsedCodes } from "./used-codes.ts";
 
 const MAX_SESSIONS_OF_APP = 20;
+/** So that nobody takes all connections. */
+const MAX_CONNECTIONS_OF_USER = 40;
 
 /** Resolves to the port where it listens; a port that is taken is replaced by any other. @throws the abort reason of `signal` */
 export async function startSSHOperation(context: PlatformContext, at: { host: string; port: number }): Promise<number> {
@@ -48,11 +50,13 @@ function authorization(context: PlatformContext, audit: AuditWriter): SSHServerO
     codes: createSSHCodes({ client, now }),
     used: createUsedCodes(now),
   });
-  const places = createPlaces();
+  const places = createPlaces(MAX_SESSIONS_OF_APP);
+  const connections = createPlaces(MAX_CONNECTIONS_OF_USER);
   const toTarget = (target: SSHTarget): AuthorizedTarget => ({
     open: (request) => openInstance(context, target, request),
     isStillAllowed: () => authorizer.isAllowed(target),
     takePlace: () => places.take(guidOf(target.app)),
+    takeConnection: () => connections.take(target.who.name),
     onError: (err) => log.warn({ err }, "a program beside an instance failed"),
   });
   const record = (outcome: "authorized" | "unauthorized", app: App, more: { who: string; index?: number }): void =>
@@ -90,23 +94,24 @@ async function openInstance(
 }
 
 interface Places {
-  take(app: string): (() => void) | undefined;
+  /** Undefined when all places of the key are taken; else the function that gives it back. */
+  take(key: string): (() => void) | undefined;
 }
 
-function createPlaces(): Places {
+function createPlaces(max: number): Places {
   const taken = new Map<string, number>();
-  const add = (app: string, change: 1 | -1): void => {
-    const count = (taken.get(app) ?? 0) + change;
-    if (count > 0) taken.set(app, count);
-    else taken.delete(app);
+  const add = (key: string, change: 1 | -1): void => {
+    const count = (taken.get(key) ?? 0) + change;
+    if (count > 0) taken.set(key, count);
+    else taken.delete(key);
   };
   return {
-    take(app) {
-      if ((taken.get(app) ?? 0) >= MAX_SESSIONS_OF_APP) return undefined;
-      add(app, 1);
+    take(key) {
+      if ((taken.get(key) ?? 0) >= max) return undefined;
+      add(key, 1);
       let isTaken = true;
       return () => {
-        if (isTaken) add(app, -1);
+        if (isTaken) add(key, -1);
         isTaken = false;
       };
     },
