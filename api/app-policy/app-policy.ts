@@ -9,6 +9,8 @@ import { endpoint, ok, type Endpoint } from "../routing/endpoint.ts";
 import type { Session } from "../access/session.ts";
 import { policiesBody, policiesQuery, type PolicyInput } from "./payload.ts";
 
+/** As many as Cloud Foundry allows. */
+const MAX_POLICIES_OF_SOURCE = 150;
 const path = "/networking/v1/external/policies";
 
 interface PresentedPolicy {
@@ -72,6 +74,24 @@ function authorize(session: Session, verb: "create" | "delete", { namespace, spe
     if (!session.allows({ verb, on: AppPolicy, namespace: one })) throw new CFError("NotAuthorized");
 }
 
+/** Each source app has its own number. @throws CFError 422 */
+function requireRoom({ cache }: Session, wanted: readonly Wanted[]): void {
+  const keyOf = ({ source }: AppPolicy["spec"]): string => `${source.namespace}/${source.app}`;
+  for (const [key, group] of Map.groupBy(wanted, ({ spec }) => keyOf(spec))) {
+    const names = new Set(
+      cache
+        .store(AppPolicy)
+        .byIndex("source", key)
+        .map(({ spec }) => appPolicyName(spec)),
+    );
+    for (const { spec } of group) names.add(appPolicyName(spec));
+    if (names.size > MAX_POLICIES_OF_SOURCE)
+      throw unprocessable(
+        `An app may be the source of at most ${MAX_POLICIES_OF_SOURCE} policies. Remove others first.`,
+      );
+  }
+}
+
 async function add(session: Session, { namespace, spec }: Wanted): Promise<void> {
   const name = appPolicyName(spec);
   if (session.cache.store(AppPolicy).find({ namespace, name })) return;
@@ -113,6 +133,7 @@ export const appPolicyEndpoints: readonly Endpoint[] = [
     handler: async ({ session, body }) => {
       const wanted = body.policies.map((policy) => toWanted(session, policy));
       for (const one of wanted) authorize(session, "create", one);
+      requireRoom(session, wanted);
       for (const one of wanted) await add(session, one);
       return ok({});
     },

@@ -1,5 +1,6 @@
 // The API's cache of the cluster: one watched store per kind with its indexes, GUIDs, and the space and org of an object.
 import { App } from "../../crds/app/app.ts";
+import { AppPolicy } from "../../crds/app-policy/app-policy.ts";
 import { AuditLog } from "../../crds/audit-log/audit-log.ts";
 import { Build } from "../../crds/build/build.ts";
 import { Claim } from "../../crds/claim/claim.ts";
@@ -108,6 +109,7 @@ const indexedKinds: readonly CachedKind[] = [
     route: ({ metadata, spec }) => (spec.routeRef ? [`${metadata.namespace}/${spec.routeRef.name}`] : []),
     instance: (binding) => [`${instanceNamespaceOf(binding)}/${binding.spec.instanceRef.name}`],
   }),
+  cachedKind(AppPolicy, { source: ({ spec }) => [`${spec.source.namespace}/${spec.source.app}`] }),
   cachedKind(AuditLog, { target: ({ spec }) => [...new Set(spec.events.map(({ target }) => target.guid))] }),
   cachedKind(Claim, { host: indexClaimByHost }),
 ];

@@ -8,6 +8,9 @@ import { NetworkPolicy } from "../../kube/api/builtin.ts";
 import { apiVersionOf } from "../../kube/api/resource-ref.ts";
 import type { Draft } from "../../kube/client/client.ts";
 
+/** Rules of one object: with more it might not fit into the API server's limits. Those beyond open nothing. */
+const MAX_RULES = 500;
+
 export interface AppPoliciesInput {
   namespace: string;
   /** All that have an app of this namespace on one side. */
@@ -77,7 +80,7 @@ function toDraft(namespace: string, sides: readonly Side[]): Draft {
     spec: {
       podSelector: own ? selectorOf(own) : {},
       policyTypes: [direction === "ingress" ? "Ingress" : "Egress"],
-      [direction]: sides.map(({ rule }) => rule),
+      [direction]: sides.slice(0, MAX_RULES).map(({ rule }) => rule),
     },
   };
 }
