@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { FormData, request } from "undici";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parse } from "yaml";
+import { otherDoorAttacks } from "./attacks/other-doors.ts";
 import { overlappingZip } from "./attacks/overlapping-zip.ts";
 import { startSlowClients, type SlowClients } from "./attacks/slow-clients.ts";
 import { uploadAndNameAttacks } from "./attacks/uploads-and-names.ts";
@@ -219,6 +220,13 @@ describe.skipIf(chosenPlatformKind() === "cluster")("attacks", () => {
   });
 
   uploadAndNameAttacks(() => ({ laptop, api: admin, token, attacker, namespace: "attackers-dev" }));
+
+  otherDoorAttacks(async () => {
+    const guidOf = async (name: string): Promise<string> =>
+      (await admin.call<Page<Named>>("GET", `/v3/apps?names=${name}`)).resources[0]?.guid ?? "";
+    const apps = { victim: await guidOf("victim"), thief: await guidOf("thief") };
+    return { laptop, api: admin, attacker, apps };
+  });
 
   test("requests that an app never answers are bounded and delay no other app", async () => {
     const stopping = new AbortController();
