@@ -4,12 +4,12 @@ import { expect, test } from "vitest";
 import { allCaseNames } from "../../e2e/cf-recording/case-names.ts";
 import { queryOf, shapeOf } from "../../e2e/cf-recording/request-line.ts";
 import { readRequests } from "../../e2e/cf-recording/requests-file.ts";
-import { NEEDED_BY, WITH_A_BROKER } from "../../e2e/cf/support/command-list.ts";
+import { NEEDED_BY, UNREPLAYABLE, WITH_A_BROKER } from "../../e2e/cf/support/command-list.ts";
 
 const { requests } = JSON.parse(readFileSync(new URL("cf-requests.json", import.meta.url), "utf8")) as {
   requests: Record<string, string[]>;
 };
-const outOfScope = new Set([...Object.values(NEEDED_BY).flat(), ...WITH_A_BROKER]);
+const outOfScope = new Set([...Object.values(NEEDED_BY).flat(), ...WITH_A_BROKER, ...UNREPLAYABLE]);
 const recorded = new Map<string, string[]>();
 for (const cases of Object.values(readRequests()))
   for (const [name, lines] of Object.entries(cases)) {

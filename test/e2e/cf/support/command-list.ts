@@ -199,6 +199,12 @@ export const COMMANDS: Record<string, readonly string[]> = {
 /** Commands whose cases run with a broker of their own; no recording has them. */
 export const WITH_A_BROKER: readonly string[] = [...OF_SERVICES, ...OF_BROKERS];
 
+/** Commands whose cases log in by a token, which a replay does not have, or take a port; no recording has them. */
+export const UNREPLAYABLE: readonly string[] = [
+  ...["ssh", "ssh-code", "router-groups"],
+  ...["add-network-policy", "network-policies", "remove-network-policy"],
+];
+
 /** Missing part that a command needs. `no platform`: it acts on this machine alone. */
 export const NEEDED_BY: Record<string, readonly string[]> = {
   UAA: ["passwd", "create-user", "delete-user"],
