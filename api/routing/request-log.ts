@@ -1,5 +1,6 @@
 // The log line of a request: every write, every fault, and reads that took long. Never a query, a body or a header.
 import type { Logger } from "pino";
+import { omitUndefined } from "../../kube/api/omit-undefined.ts";
 import type { Method } from "./endpoint.ts";
 
 /** A read that took longer, without the time that it was held until something changed, is a line. Milliseconds. */
@@ -7,6 +8,8 @@ const SLOW_READ_MS = 1_000;
 
 export interface AnsweredRequest {
   requestId: string;
+  /** The client's trace, where it sends one. */
+  traceId?: string | undefined;
   method: Method;
   /** Path of the endpoint's row, with its parameters as `:guid`. */
   path: string;
@@ -19,14 +22,19 @@ export interface AnsweredRequest {
 }
 
 export function logRequest(log: Logger, request: AnsweredRequest): void {
-  if (!isLogged(request)) return;
-  const { requestId, method, path, status, milliseconds, heldMilliseconds, user } = request;
-  const fields = { requestId, endpoint: `${method} ${path}`, status, ms: Math.round(milliseconds) };
+  const { requestId, traceId, method, path, status, milliseconds, heldMilliseconds, user } = request;
+  const fields = {
+    requestId,
+    ...omitUndefined({ traceId }),
+    endpoint: `${method} ${path}`,
+    status,
+    ms: Math.round(milliseconds),
+  };
   const held = Math.round(heldMilliseconds);
   log.info({ ...fields, ...(held > 0 && { heldMs: held }), ...(user !== undefined && { user }) }, "request");
 }
 
-/** Pure. */
+/** Whether a request has a line. Pure. */
 export function isLogged({
   method,
   status,

@@ -22,8 +22,9 @@ import { parseBody, parseQuery } from "../http/validation.ts";
 import { requestBase } from "../http/request-base.ts";
 import { rejectOnAbort } from "../http/reject-on-abort.ts";
 import type { Session } from "../access/session.ts";
-import { logRequest, type AnsweredRequest } from "./request-log.ts";
+import { isLogged, logRequest, type AnsweredRequest } from "./request-log.ts";
 import type { RequestMetrics } from "./request-metrics.ts";
+import { traceIDOf } from "./trace-id.ts";
 import { createWarnings, type Warnings } from "./warnings.ts";
 
 const defaultDeadlineMs = 30_000;
@@ -149,7 +150,8 @@ async function serve(deps: RoutingDeps, row: ServedRow, request: Request, respon
     const { method, path } = row;
     const answer = { method, path, status: response.statusCode, milliseconds: performance.now() - startedAt };
     deps.metrics?.answered(answer);
-    logRequest(deps.log, { ...course, ...answer });
+    if (isLogged({ ...course, ...answer }))
+      logRequest(deps.log, { ...course, ...answer, traceId: traceIDOf(request.headers) });
   });
   const warnings = createWarnings();
   try {

@@ -2,6 +2,7 @@
 import { DEFAULT_PORTS } from "../../local/ports.ts";
 import { type Command, Option } from "commander";
 import { withoutContext } from "../action.ts";
+import { Failure } from "../failure.ts";
 import { example } from "../help.ts";
 import type { BundleOptions } from "../support-bundle/bundle.ts";
 import type { ClusterDoctorOptions } from "../doctor/doctor-cluster.ts";
@@ -52,6 +53,17 @@ export function addLocal(program: Command): void {
     );
 }
 
+/** @throws Failure when an option of --cluster is given without it */
+function asksForCluster({ cluster, kubeconfig, context, pre, wait }: AnyDoctorOptions): boolean {
+  const needsCluster = kubeconfig ?? context ?? pre ?? wait;
+  if (!cluster && needsCluster !== undefined)
+    throw new Failure("--kubeconfig, --context, --pre and --wait are about a cluster", {
+      kind: "usage",
+      next: "cup doctor --cluster",
+    });
+  return cluster === true;
+}
+
 type AnyDoctorOptions = DoctorOptions & ClusterDoctorOptions & { cluster?: boolean };
 
 /** `cup doctor`. */
@@ -73,7 +85,7 @@ export function addDoctor(program: Command): void {
     .option("--wait <seconds>", "with --cluster: look again until there is no problem, for so long", toCount)
     .action(
       withoutContext(async (progress, options: AnyDoctorOptions) =>
-        options.cluster
+        asksForCluster(options)
           ? (await import("../doctor/doctor-cluster.ts")).doctorCluster(progress, options)
           : (await import("../local/doctor.ts")).doctor(options),
       ),

@@ -1,8 +1,7 @@
 // Certificates, and the names by which clients come, as this machine sees them.
-import { X509Certificate } from "node:crypto";
-import { randomBytes } from "node:crypto";
+import { randomBytes, X509Certificate } from "node:crypto";
 import { isIP } from "node:net";
-import { connect, rootCertificates, type ConnectionOptions } from "node:tls";
+import { connect, getCACertificates, type ConnectionOptions } from "node:tls";
 import { Domain } from "../../crds/domain/domain.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import { Ingress, Secret, Service, type Deployment } from "../../kube/api/builtin.ts";
@@ -60,7 +59,11 @@ export async function readHandshake(reader: FactReader, deployments: Deployments
   if (url?.protocol !== "https:") return undefined;
   const secrets = await listTlsSecrets(reader, deployments);
   // The chart's own certificate is its own authority.
-  const ca = [...rootCertificates, ...secrets.map(({ data }) => textIn(data, "ca.crt")).filter((pem) => endOf(pem))];
+  const ca = [
+    ...getCACertificates("default"),
+    ...getCACertificates("system"),
+    ...secrets.map(({ data }) => textIn(data, "ca.crt")).filter((pem) => endOf(pem)),
+  ];
   return shakeHands(url, ca);
 }
 

@@ -40,7 +40,7 @@ const certificates: Check = {
   code: 305,
   title: "certificates are valid",
   severity: "problem",
-  fault: `Clients refuse the certificate at the API's public address, for its name, its authority or its end; or a certificate in a Secret of the chart has ended or ends in less than ${PROBLEM_DAYS} days. From ${NOTE_DAYS} days on it is a note. An authority of your own is known to this command by \`NODE_EXTRA_CA_CERTS\`, or by \`ca.crt\` of the Secret.`,
+  fault: `Clients refuse the certificate at the API's public address, for its name, its authority or its end; or a certificate in a Secret of the chart has ended or ends in less than ${PROBLEM_DAYS} days. From ${NOTE_DAYS} days on it is a note. An authority of your own is known to this command by this machine's store, by \`NODE_EXTRA_CA_CERTS\`, or by \`ca.crt\` of the Secret.`,
   mend: "Renew the Secret that the finding names. One that the chart made: delete it, run `helm upgrade cupola`, and restart the Deployment.",
   judge: (read) => [...judgeHandshake(read), ...judgeSecrets(read)],
 };

@@ -32,6 +32,9 @@ const AUDIT_POLICY = JSON.stringify({
   rules: [{ level: "Metadata", resources: [{ group: "cupola.dev" }, { group: "", resources: ["secrets"] }] }],
 });
 
+/** Stock cf sends one for a whole command. */
+const TRACE = "0af7651916cd43dd8448eb211c80319c";
+
 const reason = whyNoControlPlane();
 if (reason) console.log(`request IDs: skipped, ${reason}`);
 
@@ -84,7 +87,11 @@ describe.skipIf(reason)("the ID of a request", () => {
   const send = (method: string, path: string, body?: object): Promise<Response> =>
     fetch(`${platform.url}${path}`, {
       method,
-      headers: { authorization: `Bearer ${plane.adminToken}`, "x-vcap-request-id": "from-client" },
+      headers: {
+        authorization: `Bearer ${plane.adminToken}`,
+        "x-vcap-request-id": "from-client",
+        "x-b3-traceid": TRACE,
+      },
       signal: AbortSignal.timeout(30_000),
       ...(body && { body: JSON.stringify(body) }),
     });
@@ -110,6 +117,7 @@ describe.skipIf(reason)("the ID of a request", () => {
     const [replica] = (await admin.list(Replica, { namespace: SYSTEM_NAMESPACE })).items;
     expect(line).toMatchObject({
       replica: replica?.metadata.name,
+      traceId: TRACE,
       endpoint: "POST /v3/apps",
       status: 201,
       user: "admin",
