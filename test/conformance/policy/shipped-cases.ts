@@ -57,6 +57,13 @@ export const SHIPPED_CASES: readonly ShippedCase[] = [
     message: "name the image by its digest, as image@sha256:…",
   },
   {
+    kind: "AllowedImages",
+    parameters: { prefixes: [] },
+    good: makeObject(Package, "p1", { spec: { appRef: { name: "shop" }, type: "bits" } }),
+    bad: imagePackage("ghcr.io/acme/shop:1"),
+    message: "the image ghcr.io/acme/shop:1 is refused, as any image",
+  },
+  {
     kind: "AllowedBuildpacks",
     parameters: { names: ["java", "go"] },
     good: withBuildpacks("go"),
@@ -83,6 +90,13 @@ export const SHIPPED_CASES: readonly ShippedCase[] = [
     good: aTask(512),
     bad: aTask(1024),
     message: "at most 512 MB of memory",
+  },
+  {
+    kind: "SizeLimit",
+    parameters: { maxCPU: "1.5" },
+    good: aProcess({ cpu: "1500m" }),
+    bad: aProcess({ cpu: "2" }),
+    message: "at most 1.5 of CPU",
   },
   {
     kind: "MinimumInstances",
@@ -118,6 +132,13 @@ export const SHIPPED_CASES: readonly ShippedCase[] = [
     good: withSidecar("proxy"),
     bad: withSidecar("miner"),
     message: "the sidecars are proxy",
+  },
+  {
+    kind: "AllowedSidecars",
+    parameters: { allowed: [] },
+    good: anApp(),
+    bad: withSidecar("miner"),
+    message: "no sidecar is allowed",
   },
   {
     kind: "LifecyclesDenied",
