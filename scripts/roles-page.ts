@@ -9,11 +9,15 @@ import {
   ORG_AUDITOR_IN_SPACE,
   ORG_CREATOR,
   ORG_MANAGER_IN_SPACE,
+  POLICY_ADMIN,
+  POLICY_AUTHOR,
+  POLICY_READER,
   SPACE_OBSERVE,
   SPACE_TWEAK,
   SYSTEM_READER,
   type CFRole,
 } from "../crds/roles.ts";
+import type { ResourceRef } from "../kube/api/resource-ref.ts";
 
 /** Columns of the table: short heading, and the ClusterRole behind it. */
 const COLUMNS: readonly [heading: string, clusterRole: string][] = [
@@ -60,6 +64,8 @@ function meanings(): string[] {
     "",
     `Nobody has these until an operator binds them in the namespace of a space ([workloads](operate/workloads.md)): \`${SPACE_OBSERVE}\` reads what is generated for apps there, with the logs of pods;`,
     `\`${SPACE_TWEAK}\` writes Adjustments.`,
+    "",
+    `Operator policy has ClusterRoles of its own, for the cluster: \`${POLICY_AUTHOR}\` writes PolicyTemplates, \`${POLICY_ADMIN}\` writes constraints, and \`${POLICY_READER}\` reads both and is bound to everybody who is logged in: [rights](policy.md#rights).`,
     "",
   ];
 }
@@ -109,13 +115,13 @@ const GRANTING = [
 
 function resources(): string[] {
   return [
-    ...new Set(
-      ROLE_PERMISSIONS.flatMap((row) => row.on.map((definition) => nameOf(definition.plural, row.subresource))),
-    ),
+    ...new Set(ROLE_PERMISSIONS.flatMap((row) => row.on.map((definition) => nameOf(definition, row.subresource)))),
   ];
 }
 
-function nameOf(plural: string, subresource: string | undefined): string {
+/** The kinds of constraints are not known before. */
+function nameOf({ group, plural }: Pick<ResourceRef, "group" | "plural">, subresource: string | undefined): string {
+  if (plural === "*") return `constraints (${group})`;
   return subresource ? `${plural}/${subresource}` : plural;
 }
 
@@ -124,7 +130,7 @@ function verbsOf(resource: string, role: string): string {
   const rows = ROLE_PERMISSIONS.filter(
     (row) =>
       row.roles.some((one) => roles.includes(one)) &&
-      row.on.some((definition) => nameOf(definition.plural, row.subresource) === resource),
+      row.on.some((definition) => nameOf(definition, row.subresource) === resource),
   );
   return [...new Set(rows.flatMap((row) => row.verbs))].join(", ").replace(READ, "r");
 }

@@ -1,16 +1,19 @@
-// The webhook's verdict by rules that read other objects, which no ValidatingAdmissionPolicy holds. Nothing rests on it: the start gate judges again.
+// The webhook's verdict by rules that read other objects, which no ValidatingAdmissionPolicy holds, and about templates with a mistake. Nothing rests on it: the start gate judges again, and rules from before stay in force.
+import { isDeepStrictEqual } from "node:util";
 import { EXCEPT_API, isPlatformCaller } from "../../crds/admission-policy.ts";
 import { GROUP } from "../../crds/groups.ts";
 import { STABLE_LABELS } from "../../crds/labels.ts";
 import { judgedObjects } from "../../crds/policy-template/compile.ts";
+import { templateFault } from "../../crds/policy-template/lint.ts";
 import { EXCEPT_UNJUDGED_CALLERS } from "../../crds/policy-template/policy-objects.ts";
 import type { Policies } from "../../crds/policy-template/policies.ts";
-import { hasReads } from "../../crds/policy-template/policy-template.ts";
+import { hasReads, PolicyTemplate } from "../../crds/policy-template/policy-template.ts";
 import { createRefs } from "../../crds/policy-template/refs.ts";
 import { findSubject, GATED_KINDS } from "../../crds/policy-template/subjects.ts";
 import { judgeWrite } from "../../crds/policy-template/write.ts";
 import { ALLOWED, type AdmissionDecision, type AdmissionRequest } from "../../kube/admission/admission-review.ts";
 import type { WebhookScope } from "../../kube/admission/webhook-configuration.ts";
+import type { KubeObject } from "../../kube/api/object.ts";
 import type { Informers } from "../../kube/cache/informers.ts";
 import { watchFacts, type CachedFacts } from "./cached-facts.ts";
 import type { LivePolicies } from "./live-policies.ts";
@@ -19,7 +22,7 @@ const SUBJECTS = GATED_KINDS.flatMap((kind) => findSubject(kind) ?? []);
 /** Sentences of one answer. */
 const MOST_SENTENCES = 10;
 
-/** Objects of spaces alone: never an object of Kubernetes, nor of another namespace. */
+/** Objects of spaces, and templates: never an object of Kubernetes, nor of another namespace. */
 export const POLICY_WEBHOOK_SCOPE: Omit<WebhookScope, "timeoutSeconds"> = {
   rules: [
     {
@@ -28,6 +31,13 @@ export const POLICY_WEBHOOK_SCOPE: Omit<WebhookScope, "timeoutSeconds"> = {
       operations: ["CREATE", "UPDATE"],
       resources: SUBJECTS.map(({ plural }) => plural),
       scope: "Namespaced",
+    },
+    {
+      apiGroups: [GROUP],
+      apiVersions: [PolicyTemplate.version],
+      operations: ["CREATE", "UPDATE"],
+      resources: [PolicyTemplate.plural],
+      scope: "Cluster",
     },
   ],
   namespaceSelector: { matchExpressions: [{ key: STABLE_LABELS.spaceName, operator: "Exists" }] },
@@ -67,6 +77,7 @@ function reviewByPolicy(request: AdmissionRequest, { policies, gap, facts }: Rev
   const { kind, operation, namespace, object, oldObject, user } = request;
   if (kind.group !== GROUP || !object || isPlatformCaller(user.groups)) return ALLOWED;
   if (operation !== "CREATE" && operation !== "UPDATE") return ALLOWED;
+  if (kind.kind === PolicyTemplate.kind) return reviewTemplate(object, oldObject);
   if (gap !== undefined) return toDecision([], [`operator policy is not known to the webhook: ${gap}`]);
   const constraints = (policies.bySubject.get(kind.kind) ?? []).filter(({ template }) => hasReads(template));
   if (constraints.length === 0) return ALLOWED;
@@ -80,6 +91,14 @@ function reviewByPolicy(request: AdmissionRequest, { policies, gap, facts }: Rev
   const review = { operation, object, oldObject, namespaceLabels, user, refs };
   const { denied, warned } = judgeWrite(policies, constraints, review);
   return toDecision(denied, warned);
+}
+
+/** A mistake that is stored already may be edited around. */
+function reviewTemplate(object: KubeObject, oldObject: KubeObject | undefined): AdmissionDecision {
+  if (oldObject && isDeepStrictEqual(object["spec"], oldObject["spec"])) return ALLOWED;
+  const spec = PolicyTemplate.spec.safeParse(object["spec"]);
+  const fault = spec.success ? templateFault(spec.data) : undefined;
+  return toDecision(fault ? [fault.message] : [], []);
 }
 
 function toDecision(denied: readonly string[], warned: readonly string[]): AdmissionDecision {

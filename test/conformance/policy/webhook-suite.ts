@@ -112,6 +112,15 @@ export function policyWebhookTests(server: { name: string; start(): Promise<Endp
       await eventually(async () => expect(await create()).toEqual(REFUSED));
     });
 
+    test("a template with a mistake is refused with its place, and one without a mistake is not", async () => {
+      const write = (name: string, expression: string): Promise<unknown> => {
+        const spec = { ...ONE_STARTED, kind: `${name[0]?.toUpperCase()}${name.slice(1)}`, rules: [{ expression }] };
+        return env.admin.create(PolicyTemplate, { metadata: { name }, spec } as never, { dryRun: true });
+      };
+      await write("sound", "refs.apps.size() < 5");
+      await expect(write("broken", "refs.apps.")).rejects.toThrow(/spec\.rules\[0\]\.expression: it does not compile/);
+    });
+
     test("the CF API refuses with the same sentence", async () => {
       await applyApp(env.admin, { namespace, name: "second" }, { app: { state: "Stopped" } });
       const app = await eventually(async () => {
