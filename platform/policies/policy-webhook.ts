@@ -60,7 +60,7 @@ export function startPolicyWebhook(live: LivePolicies, informers: Informers): Po
     onChange: () => undefined,
   });
   return {
-    review: (request) => reviewByPolicy(request, { policies: live.policies(), gap: live.gap(), facts }),
+    review: (request) => review(request, { policies: live.policies(), gap: live.gap(), facts }),
     close: () => facts.close(),
   };
 }
@@ -72,12 +72,20 @@ interface ReviewFacts {
   facts: Pick<CachedFacts, "of">;
 }
 
-/** Refuses a write that a rule denies. A write that cannot be judged passes with a warning. */
-function reviewByPolicy(request: AdmissionRequest, { policies, gap, facts }: ReviewFacts): AdmissionDecision {
-  const { kind, operation, namespace, object, oldObject, user } = request;
+/** The match conditions of the webhook leave the same out: they may have been changed. */
+function review(request: AdmissionRequest, known: ReviewFacts): AdmissionDecision {
+  const { kind, operation, object, oldObject, user } = request;
   if (kind.group !== GROUP || !object || isPlatformCaller(user.groups)) return ALLOWED;
   if (operation !== "CREATE" && operation !== "UPDATE") return ALLOWED;
   if (kind.kind === PolicyTemplate.kind) return reviewTemplate(object, oldObject);
+  return reviewByPolicy({ ...request, object, operation }, known);
+}
+
+type Write = AdmissionRequest & { object: KubeObject; operation: "CREATE" | "UPDATE" };
+
+/** Refuses a write that a rule denies. A write that cannot be judged passes with a warning. */
+function reviewByPolicy(write: Write, { policies, gap, facts }: ReviewFacts): AdmissionDecision {
+  const { kind, operation, namespace, object, oldObject, user } = write;
   if (gap !== undefined) return toDecision([], [`operator policy is not known to the webhook: ${gap}`]);
   const constraints = (policies.bySubject.get(kind.kind) ?? []).filter(({ template }) => hasReads(template));
   if (constraints.length === 0) return ALLOWED;
@@ -87,9 +95,14 @@ function reviewByPolicy(request: AdmissionRequest, { policies, gap, facts }: Rev
       [],
       [`operator policy cannot be decided now, since the labels of namespace ${namespace} are not known`],
     );
-  const refs = createRefs(list, { object, namespaceLabels });
-  const review = { operation, object, oldObject, namespaceLabels, user, refs };
-  const { denied, warned } = judgeWrite(policies, constraints, review);
+  const { denied, warned } = judgeWrite(policies, constraints, {
+    operation,
+    object,
+    oldObject,
+    user,
+    namespaceLabels,
+    refs: createRefs(list, { object, namespaceLabels }),
+  });
   return toDecision(denied, warned);
 }
 

@@ -126,8 +126,11 @@ describe.skipIf(reason)("an operator's first policy", () => {
     const app = join(stage.home, "app.yaml");
     const metadata = { name: "by-kubectl", namespace: NAMESPACE };
     writeFileSync(app, stringify({ apiVersion: "cupola.dev/v1alpha1", kind: "App", metadata, spec: {} }));
-    const { code, output } = await stage.kubectl("create", "-f", app);
-    expect([code, output]).toEqual([1, expect.stringContaining(SENTENCE)]);
+    // An API server reads its policies once a second.
+    await eventually(async () => {
+      const { code, output } = await stage.kubectl("create", "--dry-run=server", "-f", app);
+      expect([code, output]).toEqual([1, expect.stringContaining(SENTENCE)]);
+    });
   });
 
   test("lets an app that violates it stop, and refuses other changes of it", async () => {
