@@ -98,15 +98,16 @@ export function readBrokerAccess(home: Home, database: Database): BrokerAccess |
 
 /** Ends databases that a killed platform left running. */
 export async function stopLeftoverDatabases(home: Home): Promise<void> {
-  for (const name of foldersOf(home).filter((found) => DATABASES.some((one) => one === found))) {
-    const child = spawn(process.execPath, [PROGRAM, name, "stop"], {
-      env: environment(join(home.dir, "services", name)),
-      stdio: "ignore",
-    });
-    const timer = setTimeout(() => child.kill("SIGKILL"), STOP_DEADLINE_MS);
-    await once(child, "close").catch(() => undefined);
-    clearTimeout(timer);
-  }
+  for (const database of DATABASES) if (foldersOf(home).includes(database)) await stopDatabase(home, database);
+}
+
+/** Ends the servers of a broker that is gone. */
+export async function stopDatabase(home: Home, database: Database): Promise<void> {
+  const env = environment(folderOf(home, database));
+  const child = spawn(process.execPath, [PROGRAM, database, "stop"], { env, stdio: "ignore" });
+  const timer = setTimeout(() => child.kill("SIGKILL"), STOP_DEADLINE_MS);
+  await once(child, "close").catch(() => undefined);
+  clearTimeout(timer);
 }
 
 function foldersOf(home: Home): string[] {

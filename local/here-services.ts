@@ -7,7 +7,7 @@ import { ConfigMap } from "../kube/api/builtin.ts";
 import { createInformers } from "../kube/cache/informers.ts";
 import type { KubeClient } from "../kube/client/client.ts";
 import { isNotFound } from "../kube/client/errors.ts";
-import { DATABASES, startDatabaseBroker, type Database, type RunningBroker } from "./database-broker.ts";
+import { DATABASES, startDatabaseBroker, stopDatabase, type Database, type RunningBroker } from "./database-broker.ts";
 import type { Home } from "./home.ts";
 
 export interface HereServicesOptions {
@@ -125,7 +125,8 @@ class KeptDatabase {
       const woken = AbortSignal.any([signal, this.#wake.signal]);
       await delay(pause, undefined, { signal: woken }).catch(() => undefined);
     }
-    await this.#broker?.stop();
+    // A broker that failed may have started its databases before.
+    await (this.#broker ? this.#broker.stop() : stopDatabase(this.#options.home, this.#database));
   }
 
   async #start(): Promise<void> {

@@ -235,7 +235,8 @@ async function main() {
 }
 
 function fail(error) {
-  console.error(error.message);
+  const isTaken = error.code === "EADDRINUSE";
+  console.error(isTaken ? `port ${env.PORT} of the broker is taken by another program` : error.message);
   process.exit(1);
 }
 
