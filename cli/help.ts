@@ -4,12 +4,11 @@ import { stderrColours } from "./colours.ts";
 import { EXIT_CODES } from "./failure.ts";
 import { printError, printJson } from "./output.ts";
 
-/** All commands, as a person looks for them. A test holds that none is missing and that it fits a screen. */
+/** All commands, as a person looks for them: `policy list|show` are two. A test holds that none is missing and that it fits a screen. */
 const GROUPS: readonly (readonly [title: string, commands: string])[] = [
   ["Start", "local start, local status, push, dev, logs, events, open, workload"],
   ["Apps", "apps, app, start, stop, restart, restage, scale, delete, render"],
-  ["Rollouts", "rollout start, rollout status, rollout continue"],
-  ["", "rollout cancel, rollout undo, revisions, adjust"],
+  ["Rollouts", "rollout start|status|continue|cancel|undo, revisions, adjust"],
   ["Tasks, env", "run, tasks, cancel-task, env, set-env, unset-env"],
   ["Routes", "routes, create-route, delete-route, map-route, unmap-route"],
   ["Services", "services, service, marketplace, create-service, delete-service"],
@@ -17,9 +16,9 @@ const GROUPS: readonly (readonly [title: string, commands: string])[] = [
   ["Orgs", "orgs, org, create-org, delete-org"],
   ["Spaces", "spaces, space, create-space, delete-space"],
   ["Platform", "login, target, domains, buildpacks, stacks, curl, completion, help"],
-  ["Policy", "policy list, policy show, policy explain, policy test"],
-  ["Operators", "policy delete, clusters add, clusters start, clusters stop"],
-  ["", "clusters cordon, clusters uncordon, segments place, support-bundle"],
+  ["Policy", "policy list|show|explain|test|delete, support-bundle"],
+  ["Clusters", "clusters add|start|stop|cordon|uncordon|drain|failover"],
+  ["", "clusters remove|forget, segments place, placement explain"],
   ["This machine", "local start, local stop, doctor, services enable, services disable"],
 ];
 const TITLE_WIDTH = 14;

@@ -2,7 +2,7 @@
 import { Command } from "commander";
 import { cupolaVersion } from "../platform/version.ts";
 import { addAppVerbs, addApps, addEnvironment, addEvents } from "./commands/apps.ts";
-import { addClusters, addSegments } from "./commands/clusters.ts";
+import { addClusters, addPlacement, addSegments } from "./commands/clusters.ts";
 import { addDoctor, addLocal, addSupportBundle } from "./commands/local.ts";
 import { addOrgs, addPlatform, addSpaces } from "./commands/orgs.ts";
 import { addPolicy } from "./commands/policy.ts";
@@ -47,6 +47,7 @@ export function buildProgram(): Command {
   addPolicy(program);
   addClusters(program);
   addSegments(program);
+  addPlacement(program);
   addShell(program);
   addHelp(program);
   program.helpInformation = topHelp;

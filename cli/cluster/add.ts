@@ -68,8 +68,10 @@ export async function addCluster(
   });
 }
 
-const secretName = (cluster: string): string => `cluster-${cluster}`;
-const roleName = (cluster: string): string => `cupola-cluster-${cluster}`;
+/** The Secret with the credential of a cluster. */
+export const secretName = (cluster: string): string => `cluster-${cluster}`;
+/** The Role and the RoleBinding of those who may read it. */
+export const roleName = (cluster: string): string => `cupola-cluster-${cluster}`;
 
 async function readAccount({ kubeconfig, context, server }: AddOptions): Promise<HubAccount> {
   const access = await loadKubeconfig({

@@ -28,6 +28,7 @@ export function presentClusters(clusters: readonly Cluster[]): Result {
       ready: isReady(cluster),
       lrps: cluster.status?.lrps ?? null,
       cordoned: cluster.spec.cordoned,
+      drain: cluster.spec.drain,
       kubernetes: cluster.status?.versions?.kubernetes ?? null,
       problem: problemOf(cluster) ?? null,
     })),
@@ -42,10 +43,15 @@ export function presentClusters(clusters: readonly Cluster[]): Result {
               isReady(cluster) ? "yes" : "no",
               String(cluster.status?.lrps ?? "-"),
               cluster.status?.versions?.kubernetes ?? "-",
-              problemOf(cluster) ?? (cluster.spec.cordoned ? "cordoned: takes nothing new" : ""),
+              problemOf(cluster) ?? describeSpec(cluster),
             ]),
           ),
   };
+}
+
+function describeSpec({ spec }: Cluster): string {
+  if (spec.drain) return "drained: its instances move to other clusters";
+  return spec.cordoned ? "cordoned: takes nothing new" : "";
 }
 
 function isReady({ status }: Cluster): boolean {
@@ -97,14 +103,16 @@ async function setHere(kube: KubeClient, name: string, value: string): Promise<v
 
 export async function cordon(kube: KubeClient, name: string, cordoned: boolean): Promise<Result> {
   const { metadata } = await getCluster(kube, name);
-  await kube.patch(Cluster, metadata, { type: "merge", body: { spec: { cordoned } } });
+  const spec = cordoned ? { cordoned } : { cordoned, drain: false };
+  await kube.patch(Cluster, metadata, { type: "merge", body: { spec } });
   const text = cordoned
     ? `Cluster ${name} takes no new process; those that it has stay.`
     : `Cluster ${name} takes new processes.`;
   return { json: { name, cordoned }, text: [text] };
 }
 
-async function getCluster(kube: KubeClient, name: string): Promise<Cluster> {
+/** @throws Failure */
+export async function getCluster(kube: KubeClient, name: string): Promise<Cluster> {
   const found = await kube.find(Cluster, { namespace: SYSTEM_NAMESPACE, name });
   if (!found) throw new Failure(`cluster ${name} does not exist`, { next: "cup clusters" });
   return found;

@@ -27,12 +27,20 @@ export async function listSegments(kube: KubeClient): Promise<Result> {
 export async function placeSegment(kube: KubeClient, name: string, options: PlaceOptions): Promise<Result> {
   const segment = await getSegment(kube, name);
   const placement = options.clusters === "none" ? null : toPlacement(options);
-  await kube.patch(IsolationSegment, segment.metadata, { type: "merge", body: { spec: { placement } } });
+  const body = { spec: { placement: placement && toPatch(placement, segment.spec.placement) } };
+  await kube.patch(IsolationSegment, segment.metadata, { type: "merge", body });
   const where = describePlacement(placement ? { tolerations: [], ...placement } : undefined);
   return {
     json: { segment: name, placement },
     text: [`New processes of segment ${name} run on ${where}. Apps that run now move with cup stop and cup start.`],
   };
+}
+
+/** A merge patch keeps the keys that it does not name. Tolerations stay. */
+function toPatch(placement: Omit<Placement, "tolerations">, before: Placement | undefined): object {
+  const gone = Object.keys(before?.clusters.matchLabels ?? {}).map((key) => [key, null]);
+  const matchLabels = { ...Object.fromEntries(gone), ...placement.clusters.matchLabels };
+  return { count: null, spreadBy: null, ...placement, clusters: { matchLabels } };
 }
 
 /** `all`, or labels: `tier=prod,region=eu`. @throws Failure */

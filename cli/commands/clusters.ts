@@ -1,7 +1,8 @@
 // The commands about other clusters, and about the segments that use them.
 import type { Command } from "commander";
-import { withoutContext } from "../action.ts";
+import { withContext, withoutContext } from "../action.ts";
 import type { AddOptions } from "../cluster/add.ts";
+import type { LeaveOptions } from "../cluster/drain.ts";
 import type { PlaceOptions } from "../cluster/segments.ts";
 import { Failure } from "../failure.ts";
 import { example } from "../help.ts";
@@ -49,6 +50,7 @@ export function addClusters(program: Command): void {
       }),
     );
   addVerbs(clusters);
+  addLeaving(clusters);
 }
 
 function addVerbs(clusters: Command): void {
@@ -78,6 +80,60 @@ function addVerbs(clusters: Command): void {
           (await import("../cluster/clusters.ts")).cordon(kube, name, verb === "cordon"),
         ),
       );
+}
+
+function addLeaving(clusters: Command): void {
+  for (const [verb, what] of [
+    ["drain", "move all instances of a cluster to others, new first"],
+    ["failover", "start the instances of a cluster that does not answer on others"],
+  ] as const)
+    clusters
+      .command(`${verb} <name>`)
+      .description(what)
+      .addHelpText("after", example(`cup clusters ${verb} west`))
+      .option("--no-wait", "end at once; it goes on")
+      .action(
+        withKube(async (kube, progress, name: string, options: LeaveOptions) =>
+          (await import("../cluster/drain.ts"))[verb](kube, name, { ...options, progress }),
+        ),
+      );
+  clusters
+    .command("remove <name>")
+    .description("remove a cluster on which nothing runs")
+    .addHelpText("after", example("cup clusters remove west"))
+    .action(
+      withKube(async (kube, progress, name: string) =>
+        (await import("../cluster/drain.ts")).remove(kube, name, progress),
+      ),
+    );
+  clusters
+    .command("forget <name>")
+    .description("remove a cluster that never comes back: its instances start on others")
+    .addHelpText("after", example("cup clusters forget west -f"))
+    .option("-f, --force", "do not ask")
+    .action(
+      withKube(async (kube, _progress, name: string, options: { force?: boolean }) =>
+        (await import("../cluster/drain.ts")).forget(kube, name, options),
+      ),
+    );
+}
+
+export function addPlacement(program: Command): void {
+  const placement = program.command("placement").description("on which clusters apps run, and why");
+  placement
+    .command("explain <app>")
+    .description("say why each cluster has instances of an app, or has none")
+    .addHelpText("after", example("cup placement explain shop", "cup placement explain shop --process worker"))
+    .option("--process <type>", "type of the process; default: web")
+    .action(
+      withContext(async (context, name: string, options: { process?: string }) => {
+        const [{ withCluster }, { explainPlacement }] = await Promise.all([
+          import("../policy/cluster.ts"),
+          import("../cluster/explain.ts"),
+        ]);
+        return withCluster((kube) => explainPlacement(kube, context, name, options));
+      }),
+    );
 }
 
 export function addSegments(program: Command): void {

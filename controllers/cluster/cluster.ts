@@ -55,7 +55,9 @@ export function clusterController({ observe, onChange }: ObserveClusters): Contr
 
 /** The decision of a process that is being deleted goes with it. */
 function isHeldBy({ metadata, spec }: PlacementDecision, cluster: string): boolean {
-  return !metadata.deletionTimestamp && spec.assignments.some((one) => one.cluster === cluster);
+  return (
+    !metadata.deletionTimestamp && spec.assignments.some((one) => one.cluster === cluster && one.indexes.length > 0)
+  );
 }
 
 function listClasses({ read }: RemoteCluster): object[] {

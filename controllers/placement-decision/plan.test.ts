@@ -230,3 +230,32 @@ test("whatever happens, no index is on two clusters, none is missing, and none m
     }),
   );
 });
+
+test("whatever is drained and taken back, no instance that takes requests goes before its successor does", () => {
+  const names = ["a", "b", "c"];
+  const step = fc.record({
+    draining: fc.subarray(names),
+    mayBegin: fc.boolean(),
+    // Instances that have become ready since.
+    ready: fc.array(fc.tuple(fc.constantFrom(...names), fc.nat(5)), { maxLength: 8 }),
+  });
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 15 }), (steps) => {
+      let previous: Assignment[] = [held("a", 0, 2, 4), held("b", 1, 3, 5)];
+      let serving = new Set(["a 0", "a 2", "a 4", "b 1", "b 3", "b 5"]);
+      const keysOf = (all: readonly Assignment[]): string[] =>
+        all.flatMap(({ cluster: name, indexes }) => listIndexes(indexes).map((index) => `${name} ${index}`));
+      for (const { draining, mayBegin, ready } of steps) {
+        const held = new Set(keysOf(previous));
+        for (const [name, index] of ready) if (held.has(`${name} ${index}`)) serving.add(`${name} ${index}`);
+        const clusters = names.map((name) => cluster(name, { draining: draining.includes(name) }));
+        const isServing = (name: string, index: number): boolean => serving.has(`${name} ${index}`);
+        previous = place(request({ instances: 6, previous, mayBegin, isServing }), clusters).assignments;
+        serving = new Set(keysOf(previous).filter((key) => serving.has(key)));
+        expect([...new Set([...serving].map((key) => Number(key.split(" ")[1])))].toSorted()).toEqual([
+          0, 1, 2, 3, 4, 5,
+        ]);
+      }
+    }),
+  );
+});

@@ -52,7 +52,7 @@ interface Verdict {
   leaves: boolean;
 }
 
-type RejectionReason =
+export type RejectionReason =
   | "NoLongerMatches"
   | "NotSelected"
   | "Cordoned"
@@ -91,6 +91,24 @@ export function place(given: PlacementRequest, clusters: readonly ClusterFacts[]
       : verdict,
   );
   return { ...split(request, verdicts, chosen), rejected: toRejections(rejected) };
+}
+
+export interface Explanation {
+  cluster: string;
+  /** Indexes of the instances that it has, or gets. */
+  indexes: number[];
+  /** Undefined for a cluster that may get instances. */
+  reason: RejectionReason | undefined;
+}
+
+/** Why each cluster has instances of the process or has none: the verdicts that `place` goes by. */
+export function explain(request: PlacementRequest, clusters: readonly ClusterFacts[]): Explanation[] {
+  const pools = new Map(place(request, clusters).assignments.map((one) => [one.cluster, listIndexes(one.indexes)]));
+  return judgeAll(request, clusters).map(({ cluster: { name }, reason }) => ({
+    cluster: name,
+    indexes: pools.get(name) ?? [],
+    reason: reason ?? (pools.has(name) ? undefined : "NotNeeded"),
+  }));
 }
 
 /** Reasons that a running instance outlasts, and a new one does not begin with. */

@@ -148,7 +148,7 @@ const RECORDER_PERMISSIONS = [...USAGE_RECORDER_PERMISSIONS, ...SERVICE_USAGE_RE
 
 function listSpaceRoleNames(): string[] {
   return (Object.keys(OPERATIONS) as Operation[])
-    .filter((operation) => operation !== "agent" && listDeclaredPermissions(operation).some(isOnSecrets))
+    .filter((operation) => listDeclaredPermissions(operation).some(isOnSecrets))
     .map(spaceRoleName);
 }
 

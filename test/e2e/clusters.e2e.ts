@@ -106,8 +106,79 @@ describe.skipIf(chosenPlatformKind() !== "laptop")("a second cluster", () => {
     await eventually(async () => expect((await places()).toSorted()).toEqual(["on local", "on west"]));
   });
 
+  test("explain says why each cluster has instances, or has none", async () => {
+    await cup("clusters", "cordon", "west");
+    const explained = await cup("placement", "explain", "shop");
+    expect(explained).toMatch(/^local +\d.* holds them, and takes new ones$/m);
+    expect(explained).toMatch(/^west +\d/m);
+    await cup("clusters", "uncordon", "west");
+  });
+
+  test("a drain moves its instances new first: requests go on, and each index stays", async () => {
+    let failed = 0;
+    let sent = 0;
+    let isDone = false;
+    const load = (async () => {
+      while (!isDone) {
+        sent++;
+        if ((await stage.get("shop.apps.localhost")).status !== 200) failed++;
+      }
+    })();
+    expect(await cup("clusters", "drain", "west")).toContain("Nothing is placed on cluster west any more");
+    isDone = true;
+    await load;
+    expect([failed, sent > 10]).toEqual([0, true]);
+    await eventually(async () => {
+      expect((await stats()).map(({ index, state }) => `${index} ${state}`)).toEqual(["0 RUNNING", "1 RUNNING"]);
+      expect((await stage.cupJson<{ lrps: number }[]>("clusters"))[0]?.lrps).toBe(0);
+    });
+    await cup("clusters", "uncordon", "west");
+  });
+
+  test("a restart after its segment changed moves an app, as in CF, and nothing moves before", async () => {
+    await cup("segments", "place", "shared", "--clusters", "cupola.dev/cluster=west");
+    const before = await guids();
+    expect(before).toHaveLength(2);
+    await cup("restart", "shop");
+    await eventually(async () => {
+      const explained = await stage.cupJson<{ clusters: { cluster: string; indexes: number[] }[] }>(
+        "placement",
+        "explain",
+        "shop",
+      );
+      expect(explained.clusters.find(({ cluster }) => cluster === "west")?.indexes).toEqual([0, 1]);
+      expect((await stats()).map(({ state }) => state)).toEqual(["RUNNING", "RUNNING"]);
+    });
+  });
+
+  test("a lost cluster's instances start elsewhere when an operator says so, and end there when it is back", async () => {
+    await cup("segments", "place", "shared", "--clusters", "all");
+    await cup("clusters", "stop", "west");
+    await eventually(async () => expect(await cup("clusters")).toMatch(/west +push +no/));
+    expect((await stage.cup("clusters", "drain", "west")).output).toContain("cup clusters failover west");
+    await cup("clusters", "failover", "west");
+    await eventually(async () => expect((await stats()).map(({ state }) => state)).toEqual(["RUNNING", "RUNNING"]));
+    await cup("clusters", "start", "west");
+    await eventually(async () => expect((await stage.cupJson<{ lrps: number }[]>("clusters"))[0]?.lrps).toBe(0));
+    expect((await stats()).map(({ state }) => state)).toEqual(["RUNNING", "RUNNING"]);
+    await cup("clusters", "uncordon", "west");
+  });
+
   test("nothing of a deleted app is left there", async () => {
     await cup("delete", "shop", "-f");
     await eventually(async () => expect((await stage.cupJson<{ lrps: number }[]>("clusters"))[0]?.lrps).toBe(0));
+  });
+
+  test("is removed when nothing runs there, and forgotten when it never comes back", async () => {
+    expect(await cup("clusters", "remove", "west")).toContain("Cluster west is removed");
+    expect(await cup("clusters")).toContain("No clusters besides the platform's own");
+    await cup("clusters", "add", "north", "--here");
+    await cup("segments", "place", "shared", "--clusters", "cupola.dev/cluster=north");
+    await cup("segments", "place", "shared", "--clusters", "all");
+    await cup("push", "shop", "--path", HELLO, "-m", "64M", "-i", "2");
+    await eventually(async () => expect(count(await places(), "on north")).toBe(1));
+    expect((await stage.cup("clusters", "remove", "north")).output).toContain("cup clusters drain north");
+    await cup("clusters", "forget", "north", "-f");
+    await eventually(async () => expect((await stats()).map(({ state }) => state)).toEqual(["RUNNING", "RUNNING"]));
   });
 });

@@ -1,0 +1,174 @@
+// `cup clusters drain`, `failover`, `remove` and `forget`: how a cluster is left, in calm and after its loss.
+import { setTimeout as delay } from "node:timers/promises";
+import { Cluster } from "../../crds/cluster/cluster.ts";
+import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
+import { PlacementDecision } from "../../crds/placement-decision/placement-decision.ts";
+import { Role, RoleBinding, Secret } from "../../kube/api/builtin.ts";
+import type { ResourceRef } from "../../kube/api/resource-ref.ts";
+import type { KubeClient } from "../../kube/client/client.ts";
+import { isNotFound } from "../../kube/client/errors.ts";
+import { confirm } from "../confirm.ts";
+import { Failure } from "../failure.ts";
+import type { Progress, Result } from "../output.ts";
+import { roleName, secretName } from "./add.ts";
+import { getCluster } from "./clusters.ts";
+
+const POLL_MS = 1_000;
+/** A drain that has not got on for so long needs a person. */
+const STUCK_MS = 180_000;
+/** Longer than the count of LRPs is old. */
+const COUNT_DEADLINE_MS = 30_000;
+const FORGET_DEADLINE_MS = 60_000;
+
+export interface LeaveOptions {
+  wait: boolean;
+}
+
+/** New first: each instance ends when its successor on another cluster takes requests. */
+export async function drain(
+  kube: KubeClient,
+  name: string,
+  { wait, progress }: LeaveOptions & { progress: Progress },
+): Promise<Result> {
+  if (!isAnswering(await getCluster(kube, name)))
+    throw new Failure(`cluster ${name} does not answer, so its instances cannot end there`, {
+      next: `cup clusters failover ${name} starts them on other clusters`,
+    });
+  await leave(kube, name);
+  return wait ? awaitEmpty(kube, name, progress) : beginning(name, "drained");
+}
+
+/** Two instances may share an index until the cluster answers again and ends its own. */
+export async function failover(
+  kube: KubeClient,
+  name: string,
+  { wait, progress }: LeaveOptions & { progress: Progress },
+): Promise<Result> {
+  if (isAnswering(await getCluster(kube, name)))
+    throw new Failure(`cluster ${name} answers`, {
+      next: `cup clusters drain ${name}, which ends no instance too early`,
+    });
+  await leave(kube, name);
+  return wait ? awaitEmpty(kube, name, progress) : beginning(name, "given over");
+}
+
+/** Counts of LRPs are some seconds old, so an empty cluster is waited for. */
+export async function remove(kube: KubeClient, name: string, progress: Progress): Promise<Result> {
+  const deadline = Date.now() + COUNT_DEADLINE_MS;
+  for (let last = 0; ; await delay(POLL_MS)) {
+    const cluster = await getCluster(kube, name);
+    const isPlaced = (await listHeld(kube, name)).length > 0;
+    const lrps = cluster.status?.lrps ?? 0;
+    if (!isPlaced && lrps === 0)
+      return forgetObjects(kube, name, `Cluster ${name} is removed. The chart on it can be uninstalled.`);
+    if (isPlaced || Date.now() > deadline || !isAnswering(cluster)) throw toInUse(cluster);
+    if (lrps !== last) progress.step(`Waiting for the end of the last LRPs on cluster ${name}: ${lrps}`);
+    last = lrps;
+  }
+}
+
+function toInUse(cluster: Cluster): Failure {
+  const { name } = cluster.metadata;
+  return new Failure(`cluster ${name} still runs apps of this platform`, {
+    next: isAnswering(cluster)
+      ? `cup clusters drain ${name}`
+      : `cup clusters failover ${name}, or cup clusters forget ${name}`,
+  });
+}
+
+/** For a cluster that never comes back. */
+export async function forget(
+  kube: KubeClient,
+  name: string,
+  { force }: { force?: boolean | undefined },
+): Promise<Result> {
+  await getCluster(kube, name);
+  await confirm(
+    `Forget cluster ${name}? What runs there runs on until somebody ends it there, and is started on other clusters.`,
+    force,
+  );
+  return forgetObjects(kube, name, `Cluster ${name} is forgotten.`);
+}
+
+function isAnswering({ status }: Cluster): boolean {
+  return status?.conditions?.some(({ type, status: is }) => type === "Reachable" && is === "True") ?? false;
+}
+
+async function leave(kube: KubeClient, name: string): Promise<void> {
+  const key = { namespace: SYSTEM_NAMESPACE, name };
+  await kube.patch(Cluster, key, { type: "merge", body: { spec: { cordoned: true, drain: true } } });
+}
+
+function beginning(name: string, what: string): Result {
+  return {
+    json: { name, done: false },
+    text: [`Cluster ${name} is being ${what}. cup clusters shows how many LRPs are left.`],
+  };
+}
+
+/** The processes that are placed there, or have an LRP there. */
+async function listHeld(kube: KubeClient, cluster: string): Promise<PlacementDecision[]> {
+  const { items } = await kube.list(PlacementDecision, {});
+  return items.filter(
+    ({ spec, status }) =>
+      spec.assignments.some((one) => one.cluster === cluster && one.indexes.length > 0) ||
+      (status?.clusters ?? []).some((one) => one.name === cluster && one.unreachableSince === undefined),
+  );
+}
+
+async function awaitEmpty(kube: KubeClient, name: string, progress: Progress): Promise<Result> {
+  let last = -1;
+  let changedAt = Date.now();
+  for (;;) {
+    const held = await listHeld(kube, name);
+    if (held.length === 0)
+      return {
+        json: { name, done: true },
+        text: [`Nothing is placed on cluster ${name} any more. Next: cup clusters remove ${name}`],
+      };
+    if (held.length !== last) {
+      progress.step(`${held.length} ${held.length === 1 ? "process is" : "processes are"} left on cluster ${name}`);
+      [last, changedAt] = [held.length, Date.now()];
+    }
+    if (Date.now() - changedAt > STUCK_MS) throw toStuck(name, held);
+    await delay(POLL_MS);
+  }
+}
+
+function toStuck(name: string, held: readonly PlacementDecision[]): Failure {
+  const some = held.slice(0, 5).map(({ metadata }) => `${metadata.namespace}/${metadata.name}`);
+  const more = held.length > some.length ? ` and ${held.length - some.length} more` : "";
+  return new Failure(
+    `${some.join(", ")}${more} did not leave cluster ${name} in the last ${STUCK_MS / 60_000} minutes`,
+    {
+      next: "cup placement explain APP says which clusters take it; the drain goes on without this command",
+    },
+  );
+}
+
+async function forgetObjects(kube: KubeClient, name: string, text: string): Promise<Result> {
+  const key = { namespace: SYSTEM_NAMESPACE, name };
+  await deleteIfThere(kube, Cluster, key);
+  const deadline = Date.now() + FORGET_DEADLINE_MS;
+  while (await kube.find(Cluster, key)) {
+    if (Date.now() > deadline)
+      throw new Failure(`cluster ${name} is still there after ${FORGET_DEADLINE_MS / 1000} s`, {
+        next: "cup clusters",
+      });
+    await delay(POLL_MS);
+  }
+  await deleteIfThere(kube, RoleBinding, { namespace: SYSTEM_NAMESPACE, name: roleName(name) });
+  await deleteIfThere(kube, Role, { namespace: SYSTEM_NAMESPACE, name: roleName(name) });
+  await deleteIfThere(kube, Secret, { namespace: SYSTEM_NAMESPACE, name: secretName(name) });
+  return { json: { name, removed: true }, text: [text] };
+}
+
+async function deleteIfThere(
+  kube: KubeClient,
+  ref: ResourceRef,
+  key: { namespace: string; name: string },
+): Promise<void> {
+  await kube.delete(ref, key).catch((error: unknown) => {
+    if (!isNotFound(error)) throw error;
+  });
+}
