@@ -22,6 +22,7 @@ import { policyTemplateController } from "./policy-template/policy-template.ts";
 import { placementControllers } from "./placement-decision/placement-decision.ts";
 import { processController } from "./process/process.ts";
 import { rolloutController } from "./rollout/rollout.ts";
+import { routeBindingController } from "./route-binding/route-binding.ts";
 import { routeController, routeGUIDController } from "./route/route.ts";
 import { securityGroupController } from "./security-group/security-group.ts";
 import { registrySecretController, spokeRegistrySecretController } from "./shared/registry-secret.ts";
@@ -91,6 +92,7 @@ export function createControllers(options: ControllersOptions): Controller[] {
     dropletController(options),
     routeController(options),
     routeGUIDController,
+    routeBindingController(),
     serviceBrokerController(brokerPace),
     serviceInstanceController,
     sharedInstanceController,

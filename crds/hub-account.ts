@@ -5,6 +5,7 @@ import { Claim } from "./claim/claim.ts";
 import { SYSTEM_NAMESPACE, WORKLOADS_GROUP } from "./groups.ts";
 import { INTERNAL_LABELS } from "./labels.ts";
 import { LRP } from "./lrp/lrp.ts";
+import { RouteBinding } from "./route-binding/route-binding.ts";
 
 const RBAC = "rbac.authorization.k8s.io";
 
@@ -22,7 +23,7 @@ const CLUSTER_RULES: readonly object[] = [
   { apiGroups: [""], resources: ["namespaces"], verbs: ["get", "list", "watch", "create", "patch"] },
   {
     apiGroups: [WORKLOADS_GROUP],
-    resources: [LRP.plural],
+    resources: [LRP.plural, RouteBinding.plural],
     verbs: ["get", "list", "watch", "create", "patch", "delete"],
   },
   { apiGroups: [WORKLOADS_GROUP], resources: [BackendClass.plural], verbs: ["get", "list", "watch"] },

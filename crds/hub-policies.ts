@@ -4,6 +4,7 @@ import { GROUP } from "./groups.ts";
 import { HUB_USER } from "./hub-account.ts";
 import { INTERNAL_LABELS, OBSERVE_LABELS } from "./labels.ts";
 import { LRP } from "./lrp/lrp.ts";
+import { RouteBinding } from "./route-binding/route-binding.ts";
 import { foreignKeysKept, forbid, metadataOf, RESERVED_NAMESPACE } from "./platform-policies.ts";
 
 const HUB = OBSERVE_LABELS.hub;
@@ -31,14 +32,14 @@ const IN_OWN_NAMESPACE = forbid(
   `the hub writes in its own namespaces only, which have the label ${HUB}`,
 );
 
-/** LRPs of the hub have its label, the marks of no other object's child, and nothing of what others keep in the namespace. */
+/** LRPs and RouteBindings of the hub have its label, the marks of no other object's child, and nothing of what others keep in the namespace. */
 function contentPolicy(): AdmissionPolicy {
   const isOurs = (object: string): string => `${labelOf(object, HUB)} == variables.home`;
   const isLent = `object != null && ${labelOf("oldObject", HUB)} == '' && ${labelOf("oldObject", CONSENT)} == variables.home`;
   const owners = (object: string): string => metadataOf(object, "ownerReferences");
   return {
     name: "hub-contents.cupola.dev",
-    resources: [toPolicyResource(LRP)],
+    resources: [toPolicyResource(LRP), toPolicyResource(RouteBinding)],
     operations: ["CREATE", "UPDATE", "DELETE"],
     matchConditions: [ONLY_HUB],
     variables: [HUB_OF_NAMESPACE],
@@ -56,6 +57,10 @@ function contentPolicy(): AdmissionPolicy {
       forbid(
         `object == null || oldObject != null || (${ownSecretsOnly()} && (!has(object.spec.volumes) || size(object.spec.volumes) == 0))`,
         "LRPs of the hub use Secrets of variables that the hub made, no other Secrets, and no volumes",
+      ),
+      forbid(
+        "object == null || !has(object.spec.destinations) || object.spec.destinations.all(one, !has(one.namespace))",
+        "routes of the hub lead to apps of their own namespace",
       ),
     ],
   };

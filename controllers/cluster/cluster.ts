@@ -37,8 +37,8 @@ export function clusterController({ observe, onChange }: ObserveClusters): Contr
     reconcile(cluster, { clusters }) {
       const { name } = cluster.metadata;
       const seen = observe(name);
-      const { reachable, ready } = planConditions(cluster, seen);
       const remote = clusters.find(name);
+      const { reachable, ready } = planConditions(cluster, seen && { ...seen, isRead: remote !== undefined });
       return {
         status: {
           ...(seen?.uid !== undefined && cluster.status?.clusterUID === undefined && { clusterUID: seen.uid }),

@@ -10,6 +10,7 @@ test.each<[ClusterObservation | undefined, string, string, string]>([
   [undefined, "False", "Engaging", "has not answered yet"],
   [{ state: { phase: "engaging" } }, "False", "Engaging", "has not answered yet"],
   [{ state: { phase: "engaged" } }, "True", "Answers", "answers"],
+  [{ state: { phase: "engaged" }, isRead: false }, "False", "Reading", "answers and is being read"],
   [{ state: { phase: "silent", since, reason: "no route" } }, "False", "Silent", "does not answer (no route)"],
   [{ state: { phase: "failed", reason: "no Secret" } }, "False", "NotEngaged", "no Secret"],
   [

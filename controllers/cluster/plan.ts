@@ -10,6 +10,8 @@ export interface ClusterObservation {
   uid?: string;
   /** Version of Kubernetes. */
   version?: string;
+  /** Whether its LRPs and classes are known now. */
+  isRead?: boolean;
   /** Kinds that the platform may not watch there. */
   refused?: readonly string[];
 }
@@ -33,17 +35,24 @@ export function planConditions(
   const reachable = toReachable(name, seen);
   const { type: _, ...why } = reachable;
   if (reachable.status !== "True") {
-    const isWorking = seen === undefined || seen.state.phase === "engaging" || spec.server === undefined;
+    const isWorking =
+      seen === undefined ||
+      seen.state.phase === "engaging" ||
+      reachable.reason === "Reading" ||
+      spec.server === undefined;
     return { reachable, ready: { ...why, ...(!isWorking && { isFailure: true as const }) } };
   }
   return { reachable, ready: { status: "True", reason: "Reachable", message: reachable.message } };
 }
 
-function toReachable(name: string, { state, refused = [] }: Partial<ClusterObservation> = {}): ConditionDraft {
+function toReachable(
+  name: string,
+  { state, refused = [], isRead = true }: Partial<ClusterObservation> = {},
+): ConditionDraft {
   const type = "Reachable";
   switch (state?.phase) {
     case "engaged":
-      return toUsable(name, refused);
+      return toUsable(name, { refused, isRead });
     case "refused":
       return {
         type,
@@ -66,8 +75,13 @@ function toReachable(name: string, { state, refused = [] }: Partial<ClusterObser
 }
 
 /** Where a kind cannot be read, nothing is known of the instances, and nothing is made or removed. */
-function toUsable(name: string, refused: readonly string[]): ConditionDraft {
+function toUsable(
+  name: string,
+  { refused, isRead }: Required<Pick<ClusterObservation, "refused" | "isRead">>,
+): ConditionDraft {
   const type = "Reachable";
+  if (refused.length === 0 && !isRead)
+    return { type, status: "False", reason: "Reading", message: `cluster ${name} answers and is being read` };
   if (refused.length === 0) return { type, status: "True", reason: "Answers", message: `cluster ${name} answers` };
   return {
     type,

@@ -21,6 +21,8 @@ export interface SpokePlaces {
 
 const NAMESPACES = "/api/v1/namespaces";
 const LRPS = (namespace: string): string => `/apis/workloads.cupola.dev/v1alpha1/namespaces/${namespace}/lrps`;
+const ROUTES = (namespace: string): string =>
+  `/apis/workloads.cupola.dev/v1alpha1/namespaces/${namespace}/routebindings`;
 const SECRETS = (namespace: string): string => `${NAMESPACES}/${namespace}/secrets`;
 
 const identity = { guid: "guid", name: "name" };
@@ -69,6 +71,22 @@ const secretOf = (hub: string | undefined, change: Json = {}): Json => ({
   ...change,
 });
 
+function hubRoute(hub: string, change: { metadata?: Json; spec?: Json } = {}): Json {
+  const destination = { appGUID: "guid", app: "shop", processType: "web", port: 8080 };
+  return named("workloads.cupola.dev/v1alpha1", "RouteBinding", {
+    metadata: { name: "tried", labels: { "cupola.dev/hub": hub }, ...change.metadata },
+    spec: {
+      class: "ingress",
+      routeGUID: "r",
+      space: identity,
+      org: identity,
+      hostname: "tried.example.org",
+      destinations: [destination],
+      ...change.spec,
+    },
+  });
+}
+
 /** Everything that a hub needs. */
 export function listHubDuties({ hub, own, lent, lrp }: SpokePlaces): Attempt[] {
   const env = [{ name: "A", valueFrom: { secretKeyRef: { name: "shop-env-0123456789abcdef", key: "A" } } }];
@@ -85,6 +103,7 @@ export function listHubDuties({ hub, own, lent, lrp }: SpokePlaces): Attempt[] {
     }),
     create("a Secret of variables", SECRETS(own), secretOf(hub)),
     create("an LRP", LRPS(own), hubLRP(hub, { spec: { env } })),
+    create("a route", ROUTES(own), hubRoute(hub)),
     patch("an LRP's instances", `${LRPS(own)}/${lrp}`, { spec: { instances: 3 } }),
     remove("an LRP", `${LRPS(own)}/${lrp}`),
   ];
@@ -168,6 +187,7 @@ function attacksOnContents({ hub, own, others, foreign }: SpokePlaces): Attempt[
   const withEnv = (name: string): Json => ({ env: [{ name: "A", valueFrom: { secretKeyRef: { name, key: "k" } } }] });
   const owner = { apiVersion: "v1", kind: "ConfigMap", name: "gone", uid: "00000000-0000-4000-8000-000000000000" };
   const files = { mountPath: "/etc/f", secretRef: { name: "cupola-registry" }, items: [{ key: "k", path: "a/b" }] };
+  const abroad = [{ appGUID: "guid", app: "shop", namespace: foreign, processType: "web", port: 8080 }];
   const volumes = [{ mountPath: "/data", claimName: "theirs", readOnly: true }];
   return [
     create("an LRP in a foreign namespace", LRPS(foreign), hubLRP(hub)),
@@ -183,6 +203,9 @@ function attacksOnContents({ hub, own, others, foreign }: SpokePlaces): Attempt[
     create("an LRP with somebody's Secret", LRPS(own), hubLRP(hub, { spec: withEnv("database") })),
     create("an LRP with somebody's Secret as a file", LRPS(own), hubLRP(hub, { spec: { serviceFiles: files } })),
     create("an LRP with a volume", LRPS(own), hubLRP(hub, { spec: { volumes } })),
+    create("a route in a foreign namespace", ROUTES(foreign), hubRoute(hub)),
+    create("a route without the mark", ROUTES(own), hubRoute(hub, { metadata: { labels: {} } })),
+    create("a route to a foreign namespace", ROUTES(own), hubRoute(hub, { spec: { destinations: abroad } })),
     patch("somebody's LRP in its namespace", `${LRPS(own)}/somebodys`, { spec: { instances: 0 } }),
     patch("somebody's LRP by its mark", `${LRPS(own)}/somebodys`, { metadata: { labels: { "cupola.dev/hub": hub } } }),
     remove("somebody's LRP in its namespace", `${LRPS(own)}/somebodys`),

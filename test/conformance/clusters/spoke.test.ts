@@ -16,12 +16,14 @@ import { LABELS } from "../../../crds/labels.ts";
 import { HUB_TOKEN_SECRET, hubAccountObjects } from "../../../crds/hub-account.ts";
 import { LRP } from "../../../crds/lrp/lrp.ts";
 import { Process } from "../../../crds/process/process.ts";
+import { RouteBinding } from "../../../crds/route-binding/route-binding.ts";
 import { SPOKE_KINDS } from "../../../crds/spoke-manifests.ts";
 import { systemObject } from "../../../crds/settings-object.ts";
 import {
   ClusterRole,
   CustomResourceDefinition,
   Deployment,
+  Ingress,
   Namespace,
   Role,
   RoleBinding,
@@ -79,7 +81,7 @@ describe.skipIf(reason)("a spoke", () => {
     await Promise.all([installHub(), installSpoke()]);
     const [platform] = await Promise.all([
       start(onHub, hub, ["api", "controllers", "policies"], "controllers"),
-      start(onSpoke, spoke, ["agent", "deployment-runner"], "agent"),
+      start(onSpoke, spoke, ["agent", "deployment-runner", "ingress-router"], "agent"),
     ]);
     cf = apiAt(platform.url, onHub.adminToken);
   }, 300_000);
@@ -133,7 +135,10 @@ describe.skipIf(reason)("a spoke", () => {
     const { code, output } = await helm("install", "-f", file, "--create-namespace");
     expect(code, output.slice(-3000)).toBe(0);
     await waitUntilServed(spoke, BackendClass);
-    await applyObjects(spoke, [systemObject(BackendClass, "deployment", { role: "runner", default: true })]);
+    await applyObjects(spoke, [
+      systemObject(BackendClass, "deployment", { role: "runner", default: true }),
+      systemObject(BackendClass, "ingress", { role: "router", default: true }),
+    ]);
   }
 
   async function helm(verb: string, ...args: string[]): Promise<{ code: number | null; output: string }> {
@@ -256,6 +261,31 @@ describe.skipIf(reason)("a spoke", () => {
     expect((await hub.list(LRP, { namespace: OWN })).items).toEqual([]);
     const secrets = (await spoke.list(Secret, { namespace: OWN })).items.map(({ metadata }) => metadata.name);
     expect(secrets.toSorted()).toEqual(["cupola-registry", expect.stringMatching(/^shop-env-/)]);
+  }, 90_000);
+
+  test("serves the app's routes, by a RouteBinding and an Ingress of its own", async () => {
+    const [domain] = (await cf.call<{ resources: Named[] }>("GET", "/v3/domains")).resources;
+    const { relationships } = await cf.call<{ relationships: { space: { data: Named } } }>(
+      "GET",
+      `/v3/apps/${app.guid}`,
+    );
+    const route = await cf.call("POST", "/v3/routes", {
+      host: "shop",
+      relationships: { space: relationships.space, domain: { data: { guid: domain?.guid } } },
+    });
+    await cf.call("POST", `/v3/routes/${route.guid}/destinations`, { destinations: [{ app: { guid: app.guid } }] });
+    const hosts = async (): Promise<unknown[]> =>
+      (await spoke.list(Ingress, { namespace: OWN })).items.flatMap(({ spec }) => spec?.rules?.map(({ host }) => host));
+    await eventually(async () => expect(await hosts()).toEqual(["shop.apps.example.org"]));
+    await eventually(async () => {
+      const [binding] = (await hub.list(RouteBinding, { namespace: OWN })).items;
+      expect(binding?.status?.conditions).toContainEqual(
+        expect.objectContaining({ type: "OnClusters", status: "True", message: "served on east, too" }),
+      );
+    });
+    await cf.call("DELETE", `/v3/routes/${route.guid}`);
+    await eventually(async () => expect((await spoke.list(RouteBinding, { namespace: OWN })).items).toEqual([]));
+    await eventually(async () => expect((await hub.list(RouteBinding, { namespace: OWN })).items).toEqual([]));
   }, 90_000);
 
   test("takes a restart with new variables, and gives all back when the app stops", async () => {

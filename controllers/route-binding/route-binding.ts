@@ -1,0 +1,119 @@
+// Copies RouteBindings to the clusters on which their processes run, so that the routers there serve the routes.
+import { BackendClass } from "../../crds/backend-class/backend-class.ts";
+import { Cluster } from "../../crds/cluster/cluster.ts";
+import { LOCAL_CLUSTER } from "../../crds/cluster/local-cluster.ts";
+import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
+import { PlacementDecision } from "../../crds/placement-decision/placement-decision.ts";
+import { RouteBinding } from "../../crds/route-binding/route-binding.ts";
+import { Namespace } from "../../kube/api/builtin.ts";
+import type { Reader } from "../../kube/cache/reader.ts";
+import type { Draft } from "../../kube/client/client.ts";
+import {
+  defineController,
+  watch,
+  type Controller,
+  type FinalizeResult,
+  type ReconcileContext,
+  type ReconcileResult,
+  type RemoteClusters,
+} from "../../kube/controller/controller.ts";
+import { planClusterNamespace } from "../shared/cluster-namespace.ts";
+import { TENANCY_KINDS } from "../shared/tenancy.ts";
+import { findObstacle, groupByCluster, ON_CLUSTERS, planCopy, toCondition } from "./plan.ts";
+
+/** RouteBindings by the GUIDs of their apps. */
+const APP_INDEX = "controllers/route-app";
+
+export function routeBindingController(): Controller {
+  return defineController({
+    name: "route-binding",
+    for: RouteBinding,
+    reads: [...TENANCY_KINDS, Cluster, Namespace],
+    indexes: { [APP_INDEX]: ({ spec }: RouteBinding) => [...new Set(spec.destinations.map(({ appGUID }) => appGUID))] },
+    watches: [watch(PlacementDecision, ({ spec }) => ({ [APP_INDEX]: spec.app }))],
+    remote: {
+      owns: [RouteBinding, Namespace],
+      reads: [BackendClass],
+      mapCluster: (_cluster, read) => read.list(RouteBinding).map(({ metadata }) => metadata),
+    },
+    condition: ON_CLUSTERS,
+    finalizer: "cupola.dev/clusters",
+    dropsFinalizer: true,
+    needsFinalizer: (binding, { read, clusters }) =>
+      listPlaces(binding, read).size > 0 || listHolders(binding, clusters).length > 0,
+    reconcile: reconcileCopies,
+    finalize: endCopies,
+  });
+}
+
+/** The other clusters that are to serve the route, with its destinations there. */
+function listPlaces(binding: RouteBinding, read: Reader): ReturnType<typeof groupByCluster> {
+  const { namespace } = binding.metadata;
+  const places = groupByCluster(binding, read.list(PlacementDecision, { namespace }));
+  places.delete(LOCAL_CLUSTER);
+  return places;
+}
+
+function listHolders({ spec }: RouteBinding, clusters: RemoteClusters): string[] {
+  return clusters
+    .names()
+    .filter((name) => (clusters.find(name)?.listOwned(RouteBinding, spec.routeGUID).length ?? 0) > 0);
+}
+
+function reconcileCopies(binding: RouteBinding, { read, clusters }: ReconcileContext): ReconcileResult {
+  const places = listPlaces(binding, read);
+  const holders = listHolders(binding, clusters);
+  const namespace = planClusterNamespace(read, binding.metadata.namespace ?? "", clusters.markers);
+  // Without other clusters the binding costs no write more.
+  if (places.size === 0 && holders.length === 0) return { keepStatus: true };
+  const { copies, obstacles } = planCopies(binding, { places, clusters });
+  const serving = [...copies.keys()];
+  const isSaid = serving.length > 0 || obstacles.size > 0;
+  return {
+    remote: {
+      owner: binding.spec.routeGUID,
+      children: Object.fromEntries(
+        [...new Set([...holders, ...serving])].map((name) => [name, copies.get(name) ?? []]),
+      ),
+      ...(namespace && { ensured: Object.fromEntries(serving.map((name) => [name, [namespace]])) }),
+    },
+    ...(isSaid ? { ready: toCondition(serving, obstacles) } : { keepStatus: true }),
+  };
+}
+
+/** A cluster that cannot be read now is left out. */
+function planCopies(
+  binding: RouteBinding,
+  { places, clusters }: { places: ReturnType<typeof groupByCluster>; clusters: RemoteClusters },
+): { copies: Map<string, Draft[]>; obstacles: Map<string, string> } {
+  const copies = new Map<string, Draft[]>();
+  const obstacles = new Map<string, string>();
+  for (const [name, destinations] of places) {
+    const remote = clusters.find(name);
+    if (!remote || !clusters.markers) continue;
+    const classes = remote.read.list(BackendClass);
+    const obstacle = findObstacle(binding, classes);
+    if (obstacle === undefined) copies.set(name, [planCopy(binding, destinations, clusters.markers.hub)]);
+    // A cluster without any router, as on a laptop, is served by that of the platform's own.
+    else if (classes.some(({ spec }) => spec.role === "router")) obstacles.set(name, obstacle);
+  }
+  return { copies, obstacles };
+}
+
+/** A cluster that cannot be read may have a copy still. */
+function endCopies(binding: RouteBinding, { read, clusters }: ReconcileContext): FinalizeResult {
+  const holders = listHolders(binding, clusters);
+  const unseen = read
+    .list(Cluster, { namespace: SYSTEM_NAMESPACE })
+    .filter(({ metadata }) => !metadata.deletionTimestamp && !clusters.find(metadata.name))
+    .map(({ metadata }) => metadata.name);
+  if (holders.length === 0 && unseen.length === 0) return undefined;
+  return {
+    remote: { owner: binding.spec.routeGUID, children: Object.fromEntries(holders.map((name) => [name, []])) },
+    ready: {
+      status: "False",
+      reason: unseen.length > 0 ? "ClusterUnreachable" : "Stopping",
+      message: `its copies on ${[...new Set([...holders, ...unseen])].join(", ")} must go first`,
+    },
+  };
+}
