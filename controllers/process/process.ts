@@ -95,7 +95,8 @@ export function processController({ apiURL }: ProcessOptions): Controller {
     finalizer: CLUSTERS_FINALIZER,
     dropsFinalizer: true,
     needsFinalizer: (process, { read, clusters }) =>
-      findDecision(process, read) !== undefined || listHolders(findGUID(process, read), clusters).length > 0,
+      findDecision(process, read) !== undefined ||
+      (clusters.names().length > 0 && listHolders(findGUID(process, read), clusters).length > 0),
     indexes: { [GUID_INDEX]: indexByGUID, [OWNING_APP_INDEX]: indexByApp },
     watches: [
       watch(App, mapAppToOwned),

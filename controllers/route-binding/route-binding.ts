@@ -65,7 +65,7 @@ function reconcileCopies(binding: RouteBinding, { read, clusters }: ReconcileCon
   const holders = listHolders(binding, clusters);
   const namespace = planClusterNamespace(read, binding.metadata.namespace ?? "", clusters.markers);
   // Without other clusters the binding costs no write more.
-  if (places.size === 0 && holders.length === 0) return { keepStatus: true };
+  if (places.size === 0 && holders.length === 0) return toSilence(binding);
   const { copies, obstacles } = planCopies(binding, { places, clusters });
   const serving = [...copies.keys()];
   const isSaid = serving.length > 0 || obstacles.size > 0;
@@ -77,8 +77,15 @@ function reconcileCopies(binding: RouteBinding, { read, clusters }: ReconcileCon
       ),
       ...(namespace && { ensured: Object.fromEntries(serving.map((name) => [name, [namespace]])) }),
     },
-    ...(isSaid ? { ready: toCondition(serving, obstacles) } : { keepStatus: true }),
+    ...(isSaid ? { ready: toCondition(serving, obstacles) } : toSilence(binding)),
   };
+}
+
+/** Says nothing, unless an earlier condition is not true any more. */
+function toSilence({ status }: RouteBinding): ReconcileResult {
+  const said = status?.conditions?.some(({ type }) => type === ON_CLUSTERS);
+  if (!said) return { keepStatus: true };
+  return { ready: { status: "True", reason: "OnlyHere", message: "no process of the route is on another cluster" } };
 }
 
 /** A cluster that cannot be read now is left out. */
@@ -100,13 +107,14 @@ function planCopies(
   return { copies, obstacles };
 }
 
-/** A cluster that cannot be read may have a copy still. */
+/** A cluster that cannot be read, and has a process of the route, may have a copy still. */
 function endCopies(binding: RouteBinding, { read, clusters }: ReconcileContext): FinalizeResult {
   const holders = listHolders(binding, clusters);
-  const unseen = read
-    .list(Cluster, { namespace: SYSTEM_NAMESPACE })
-    .filter(({ metadata }) => !metadata.deletionTimestamp && !clusters.find(metadata.name))
-    .map(({ metadata }) => metadata.name);
+  const exists = (name: string): boolean => {
+    const cluster = read.find(Cluster, { namespace: SYSTEM_NAMESPACE, name });
+    return cluster !== undefined && !cluster.metadata.deletionTimestamp;
+  };
+  const unseen = [...listPlaces(binding, read).keys()].filter((name) => !clusters.find(name) && exists(name));
   if (holders.length === 0 && unseen.length === 0) return undefined;
   return {
     remote: { owner: binding.spec.routeGUID, children: Object.fromEntries(holders.map((name) => [name, []])) },

@@ -259,8 +259,10 @@ describe.skipIf(reason)("a spoke", () => {
     await eventually(async () => expect(await lrpsThere()).toHaveLength(1));
     await eventually(async () => expect((await spoke.list(Deployment, { namespace: OWN })).items).toHaveLength(1));
     expect((await hub.list(LRP, { namespace: OWN })).items).toEqual([]);
-    const secrets = (await spoke.list(Secret, { namespace: OWN })).items.map(({ metadata }) => metadata.name);
-    expect(secrets.toSorted()).toEqual(["cupola-registry", expect.stringMatching(/^shop-env-/)]);
+    await eventually(async () => {
+      const secrets = (await spoke.list(Secret, { namespace: OWN })).items.map(({ metadata }) => metadata.name);
+      expect(secrets.toSorted()).toEqual(["cupola-registry", expect.stringMatching(/^shop-env-/)]);
+    });
   }, 90_000);
 
   test("serves the app's routes, by a RouteBinding and an Ingress of its own", async () => {
