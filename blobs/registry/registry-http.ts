@@ -9,6 +9,7 @@ import { createAuthorizer, type Authorizer, type CredentialSource } from "./auth
 import { createConnections, sendRequest } from "./http-request.ts";
 import { readBody } from "./read-body.ts";
 import { readErrorBody, RegistryError } from "./registry-error.ts";
+import { registryOperationOf, registryReports } from "./registry-reports.ts";
 import { isRetryable, retryDelay } from "./retry-delay.ts";
 
 export interface RegistryHTTPOptions {
@@ -151,6 +152,7 @@ class HTTP implements RegistryHTTP {
     const abort = new AbortController();
     const deadlineMs = call.deadlineMs ?? this.#deadlineMs;
     const timer = setTimeout(() => abort.abort(), deadlineMs);
+    const report = registryReports.begin(() => registryOperationOf({ method: call.method, path: url.pathname }));
     try {
       const raw = await sendRequest(url, {
         method: call.method,
@@ -159,8 +161,10 @@ class HTTP implements RegistryHTTP {
         connections: this.#connections,
         signal: abort.signal,
       });
+      report(raw.statusCode ?? 0);
       return { status: raw.statusCode ?? 0, header: (name) => firstOf(raw.headers[name]), url, raw };
     } catch (cause) {
+      report(0);
       const why = abort.signal.aborted ? `no answer within ${deadlineMs / 1000} s` : reasonOf(cause);
       throw new RegistryError(`the registry ${url.host} cannot be reached: ${why}`, { cause });
     } finally {

@@ -2,12 +2,12 @@
 import { DEFINITIONS } from "../../crds/definitions.ts";
 import { INSTANCE_STATES, LRP } from "../../crds/lrp/lrp.ts";
 import { X509Certificate } from "node:crypto";
-import type { Condition, KubeObject } from "../../kube/api/object.ts";
-import { resourceId } from "../../kube/api/resource-ref.ts";
+import type { KubeObject } from "../../kube/api/object.ts";
 import type { Informers } from "../../kube/cache/informers.ts";
 import { NAME, type MetricDefinition, type Metrics, type Sample } from "../../kube/metrics/metrics.ts";
 import type { ReadinessReport } from "../../kube/server/readiness.ts";
 import { cupolaVersion } from "../version.ts";
+import { READINESS, isSynced, readinessOf } from "./objects.ts";
 
 const BUILD = {
   name: "cupola_build_info",
@@ -37,7 +37,7 @@ const OBJECTS = {
   name: "cupola_objects",
   type: "gauge",
   help: "Objects of Cupola by kind and by their condition Ready; from the process that leads the controllers.",
-  labels: { kind: NAME, ready: ["True", "False", "Unknown", "none"] },
+  labels: { kind: NAME, ready: READINESS },
 } as const satisfies MetricDefinition;
 const INSTANCES = {
   name: "cupola_instances",
@@ -64,7 +64,7 @@ export const PLATFORM_METRICS: readonly MetricDefinition[] = [
 ];
 
 /** The Lease whose holder counts objects, so that a sum over replicas counts each once. */
-const COUNTING_LEASE = "leader-controllers";
+export const COUNTING_LEASE = "leader-controllers";
 
 export interface ObservedPlatform {
   informers: Informers;
@@ -96,28 +96,16 @@ export function followPlatform(
 }
 
 function countObjects(informers: Informers): Sample<typeof OBJECTS>[] {
-  return DEFINITIONS.filter((definition) => isSynced(informers, resourceId(definition))).flatMap((definition) => {
-    const byReady = Map.groupBy(informers.read.list<KubeObject>(definition), readyOf);
+  return DEFINITIONS.filter((definition) => isSynced(informers, definition)).flatMap((definition) => {
+    const byReady = Map.groupBy(informers.read.list<KubeObject>(definition), readinessOf);
     return [...byReady].map(([ready, objects]) => [{ kind: definition.kind, ready }, objects.length] as const);
   });
 }
 
 function countInstances(informers: Informers): Sample<typeof INSTANCES>[] {
-  if (!isSynced(informers, resourceId(LRP))) return [];
+  if (!isSynced(informers, LRP)) return [];
   const lrps = informers.read.list(LRP);
   return lrps.flatMap(({ spec, status }) =>
     (status?.instances ?? []).map(({ state }) => [{ runner: spec.class, state }, 1] as const),
   );
-}
-
-/** A whole kind is held in the cache, and may be read. */
-function isSynced(informers: Informers, resource: string): boolean {
-  return informers
-    .status()
-    .some((one) => one.resource === resource && one.synced && !one.labelSelector && !one.fieldSelector);
-}
-
-function readyOf(object: KubeObject): "True" | "False" | "Unknown" | "none" {
-  const { conditions = [] } = (object["status"] ?? {}) as { conditions?: readonly Condition[] };
-  return conditions.find(({ type }) => type === "Ready")?.status ?? "none";
 }

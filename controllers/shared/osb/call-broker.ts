@@ -5,6 +5,7 @@ import { MAX_OPERATION_DESCRIPTION } from "../../../crds/service-instance/manage
 import { findJsonExcess } from "../../../kube/api/json-bounds.ts";
 import type { AddressRule } from "./broker-addresses.ts";
 import { ADDRESS_FORBIDDEN, createGuardedAgent, OPEN_AGENT } from "./broker-agent.ts";
+import { brokerOperationOf, brokerReports } from "./broker-reports.ts";
 import { toPlainWords } from "./plain-words.ts";
 
 /** How a broker is reached. */
@@ -77,6 +78,7 @@ export async function callBroker(
   signal: AbortSignal,
 ): Promise<BrokerAnswer> {
   const guarded = access.mayConnect && createGuardedAgent(access.mayConnect);
+  const report = brokerReports.begin(() => brokerOperationOf(request));
   try {
     const response = await fetch(`${access.url}${request.path}`, {
       dispatcher: guarded ?? OPEN_AGENT,
@@ -87,9 +89,12 @@ export async function callBroker(
       redirect: "manual",
       signal: AbortSignal.any([signal, AbortSignal.timeout(DEADLINE_MS)]),
     });
-    return await readAnswer(response, request.maxBytes ?? MAX_ANSWER_BYTES);
+    const answer = await readAnswer(response, request.maxBytes ?? MAX_ANSWER_BYTES);
+    report(answer.kind === "answer" ? answer.status : 0);
+    return answer;
   } catch (error) {
     signal.throwIfAborted();
+    report(0);
     return toFailure(error);
   } finally {
     await guarded?.destroy();

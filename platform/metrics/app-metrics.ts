@@ -1,0 +1,133 @@
+// Metrics of what apps go through: builds, starts, tasks, and their routes. Every process that may lead the controllers follows; the leader alone counts, so that a sum over replicas counts each once.
+import { LRUCache } from "lru-cache";
+import { Build } from "../../crds/build/build.ts";
+import { LRP } from "../../crds/lrp/lrp.ts";
+import { RouteBinding } from "../../crds/route-binding/route-binding.ts";
+import { Task } from "../../crds/task/task.ts";
+import type { KubeObject } from "../../kube/api/object.ts";
+import type { ResourceRef } from "../../kube/api/resource-ref.ts";
+import type { Informers } from "../../kube/cache/informers.ts";
+import type { Change } from "../../kube/cache/reader.ts";
+import { NAME, type MetricDefinition, type Metrics, type Sample } from "../../kube/metrics/metrics.ts";
+import { READINESS, isSynced, readinessOf } from "./objects.ts";
+
+const BUILDS = {
+  name: "cupola_builds_total",
+  type: "counter",
+  help: "Builds that ended, by builder class (default: the default one) and by result: staged, or the error of Cloud Foundry.",
+  labels: { builder: NAME, result: NAME },
+} as const satisfies MetricDefinition;
+const BUILD_SECONDS = {
+  name: "cupola_build_seconds",
+  type: "histogram",
+  help: "Time from a Build's creation to its end.",
+  labels: { builder: NAME, result: ["staged", "failed"] },
+  buckets: [1, 5, 15, 30, 60, 120, 300, 900],
+} as const satisfies MetricDefinition;
+const APP_STARTS = {
+  name: "cupola_app_start_seconds",
+  type: "histogram",
+  help: "Time from the creation of an LRP, at a start, a restart or a rollout, to the moment when all its instances are ready for the first time.",
+  labels: { runner: NAME },
+  buckets: [1, 2, 5, 10, 20, 60, 180],
+} as const satisfies MetricDefinition;
+const TASKS = {
+  name: "cupola_tasks_total",
+  type: "counter",
+  help: "Tasks that ended, by result.",
+  labels: { result: ["Succeeded", "Failed"] },
+} as const satisfies MetricDefinition;
+const ROUTE_BINDINGS = {
+  name: "cupola_route_bindings",
+  type: "gauge",
+  help: "Routes on a router, by router class and by their condition Ready; from the process that leads the controllers.",
+  labels: { router: NAME, ready: READINESS },
+} as const satisfies MetricDefinition;
+
+export const APP_METRICS: readonly MetricDefinition[] = [BUILDS, BUILD_SECONDS, APP_STARTS, TASKS, ROUTE_BINDINGS];
+
+/** Builds, tasks and LRPs under way whose beginning is remembered. The oldest give way, and their time is not observed. */
+const MAX_UNDER_WAY = 10_000;
+
+export interface FollowedApps {
+  informers: Informers;
+  /** Whether this process counts. */
+  counts: () => boolean;
+  /** Milliseconds. */
+  now?: () => number;
+}
+
+/** Counts until the returned function is called. */
+export function followApps(
+  metrics: Metrics,
+  { informers, counts, now = () => performance.now() }: FollowedApps,
+): () => void {
+  const [builds, buildSeconds] = [metrics.counter(BUILDS), metrics.histogram(BUILD_SECONDS)];
+  const [starts, tasks] = [metrics.histogram(APP_STARTS), metrics.counter(TASKS)];
+  const releases = [
+    follow(informers, Build, { isEnded: ({ status }) => isEndedBuild(status?.state), now }, (build, seconds) => {
+      if (!counts()) return;
+      const builder = build.spec.builder ?? "default";
+      const isStaged = build.status?.state === "Staged";
+      builds({ builder, result: isStaged ? "staged" : (build.status?.error?.code ?? "unknown") });
+      if (seconds !== undefined) buildSeconds({ builder, result: isStaged ? "staged" : "failed" }, seconds);
+    }),
+    follow(informers, LRP, { isEnded: isStarted, now }, (lrp, seconds) => {
+      if (counts() && seconds !== undefined) starts({ runner: lrp.spec.class }, seconds);
+    }),
+    follow(informers, Task, { isEnded: ({ status }) => isEndedTask(status?.state), now }, (task) => {
+      if (counts()) tasks({ result: task.status?.state === "Succeeded" ? "Succeeded" : "Failed" });
+    }),
+    metrics.gauge(ROUTE_BINDINGS, () => (counts() ? countBindings(informers) : [])),
+  ];
+  return () => releases.forEach((release) => release());
+}
+
+function isEndedBuild(state: string | undefined): boolean {
+  return state === "Staged" || state === "Failed";
+}
+
+function isEndedTask(state: string | undefined): boolean {
+  return state === "Succeeded" || state === "Failed";
+}
+
+/** A stopped process has an LRP without instances, which starts nothing. */
+function isStarted({ spec, status }: LRP): boolean {
+  return spec.instances > 0 && (status?.runningInstances ?? 0) >= spec.instances;
+}
+
+interface Followed<T> {
+  isEnded: (object: T) => boolean;
+  now: () => number;
+}
+
+/** Calls `onEnd` at the first end of an object that is seen, with its time in seconds where its creation was seen, too. */
+function follow<T extends KubeObject>(
+  informers: Informers,
+  ref: ResourceRef<T>,
+  { isEnded, now }: Followed<T>,
+  onEnd: (object: T, seconds: number | undefined) => void,
+): () => void {
+  const begun = new LRUCache<string, number>({ maxSize: MAX_UNDER_WAY, sizeCalculation: () => 1 });
+  const handle = informers.ensure(ref);
+  const stop = handle.store.onChange((change: Change<T>) => {
+    const { uid = "" } = change.object.metadata;
+    if (change.type === "deleted") return void begun.delete(uid);
+    if (change.type === "added" && !change.initial) begun.set(uid, now());
+    if (!isEnded(change.object) || (change.type === "modified" ? isEnded(change.old) : change.initial)) return;
+    const at = begun.get(uid);
+    begun.delete(uid);
+    onEnd(change.object, at === undefined ? undefined : (now() - at) / 1000);
+  });
+  return () => {
+    stop();
+    handle.release();
+  };
+}
+
+function countBindings(informers: Informers): Sample<typeof ROUTE_BINDINGS>[] {
+  if (!isSynced(informers, RouteBinding)) return [];
+  return informers.read
+    .list(RouteBinding)
+    .map((binding) => [{ router: binding.spec.class, ready: readinessOf(binding) }, 1] as const);
+}
