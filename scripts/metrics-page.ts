@@ -16,6 +16,8 @@ helm upgrade cupola deploy/helm/cupola -n cupola-system --reuse-values --set met
   \`--set metrics.labels.release=prometheus\`. The alerts are in [alerts.md](alerts.md).
 - **With another Prometheus**: bind the ClusterRole \`cupola-metrics-reader\` to its ServiceAccount, and scrape the pods' port \`metrics\` by https with that account's token. Pods are
   called by address, which no certificate names, so the scraper skips its verification.
+- **Dashboards**: \`--set metrics.dashboards=true\` makes a ConfigMap for each, which the sidecar of Grafana's chart loads. The files are in \`deploy/helm/cupola/prometheus/dashboards\`,
+  to be imported by hand, too: overview, API, controllers, pushes, processes.
 - **By hand**: \`cupola --metrics-address 127.0.0.1:8444\`, then \`curl -H "Authorization: Bearer $TOKEN" http://127.0.0.1:8444/metrics\`. On loopback without a certificate it is plain HTTP.
 
 The API server judges each caller: TokenReview, then the right to \`get\` the path \`/metrics\`. A verdict counts for a minute. No label holds the name of an org, a space, an app or a person, so
@@ -29,7 +31,7 @@ const CLOSING = `
 Beside these are Node's own, \`process_*\` and \`nodejs_*\`: processor time, memory, file descriptors, delay of the event loop, garbage collection. The names \`controller_runtime_*\`, \`workqueue_*\`, \`rest_client_*\` and
 \`leader_election_*\` are those of Kubernetes' own controllers, so that dashboards for them fit.
 
-**Not there yet**: builds, starts of apps, instance gates, brokers, the registry, read barriers, staleness of single caches, dashboards, traces.
+**Not there yet**: instance gates, read barriers, staleness of single caches.
 `;
 
 export function metricsDocument(): string {

@@ -1,3 +1,4 @@
+// Requests to registries are reported by what they are for.
 import { expect, test } from "vitest";
 import { registryOperationOf } from "./registry-reports.ts";
 

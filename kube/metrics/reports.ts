@@ -1,7 +1,7 @@
 // Reports of requests to servers outside the cluster, over Node's own channels: free of cost while nobody subscribes, and the client needs no metrics handed to it.
 import { channel, type Channel } from "node:diagnostics_channel";
 
-/** One request to another server. */
+/** A request to another server. */
 export interface RequestReport<Operation extends string = string> {
   operation: Operation;
   /** HTTP status; 0 without an answer. */
@@ -16,7 +16,7 @@ export interface RequestReports<Operation extends string> {
   follow(listener: (report: RequestReport<Operation>) => void): () => void;
 }
 
-/** `name` is the channel's, as in `cupola.registry-requests`. */
+/** `name` is the channel's, as in `example.registry-requests`. */
 export function createRequestReports<Operation extends string>(name: string): RequestReports<Operation> {
   const reports = channel(name) as Channel<unknown, RequestReport<Operation>>;
   return {

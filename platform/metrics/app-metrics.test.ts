@@ -1,3 +1,4 @@
+// Builds, starts, crashes and tasks are counted once, by the process that leads.
 import { expect, test } from "vitest";
 import type { KubeObject } from "../../kube/api/object.ts";
 import { resourceId, type ResourceRef } from "../../kube/api/resource-ref.ts";
@@ -13,10 +14,15 @@ type Listener = (change: Change<KubeObject>) => void;
 
 /** Changes as a watch tells them, and a clock that stands still between them. */
 async function startScene(leads = true) {
-  const listeners = new Map<string, Listener>();
+  const listeners = new Map<string, Listener[]>();
   const informers = {
     ensure: (ref: ResourceRef) => ({
-      store: { onChange: (listener: Listener) => (listeners.set(resourceId(ref), listener), () => undefined) },
+      store: {
+        onChange: (listener: Listener) => {
+          listeners.set(resourceId(ref), [...(listeners.get(resourceId(ref)) ?? []), listener]);
+          return () => undefined;
+        },
+      },
       release: () => undefined,
     }),
     status: () => [],
@@ -24,7 +30,8 @@ async function startScene(leads = true) {
   const clock = { now: 0, leads };
   const metrics = await createMetrics();
   followApps(metrics, { informers, counts: () => clock.leads, now: () => clock.now });
-  const tell = (ref: ResourceRef, change: Change<KubeObject>): void => listeners.get(resourceId(ref))?.(change);
+  const tell = (ref: ResourceRef, change: Change<KubeObject>): void =>
+    listeners.get(resourceId(ref))?.forEach((listener) => listener(change));
   const series = async (prefix: string): Promise<string[]> =>
     (await metrics.scrape()).split("\n").filter((line) => line.startsWith(prefix) && !line.includes("_bucket"));
   return { clock, tell, series };
@@ -89,6 +96,19 @@ test("a start lasts until all instances are ready for the first time; a crash th
     'cupola_app_start_seconds_sum{runner="process"} 3',
     'cupola_app_start_seconds_count{runner="process"} 1',
   ]);
+});
+
+test("each crash of an instance is counted", async () => {
+  const { tell, series } = await startScene();
+  const at = (...counts: number[]): KubeObject =>
+    object(
+      "l",
+      { class: "process", instances: 2 },
+      { instances: counts.map((crashCount, index) => ({ index, crashCount })) },
+    );
+  tell(LRP, added(at(3), true));
+  tell(LRP, modified(at(3), at(4, 1)));
+  expect(await series("cupola_instance_crashes")).toEqual(['cupola_instance_crashes_total{runner="process"} 2']);
 });
 
 test("tasks are counted by result", async () => {

@@ -31,6 +31,12 @@ const APP_STARTS = {
   labels: { runner: NAME },
   buckets: [1, 2, 5, 10, 20, 60, 180],
 } as const satisfies MetricDefinition;
+const CRASHES = {
+  name: "cupola_instance_crashes_total",
+  type: "counter",
+  help: "Crashes of instances, by runner class.",
+  labels: { runner: NAME },
+} as const satisfies MetricDefinition;
 const TASKS = {
   name: "cupola_tasks_total",
   type: "counter",
@@ -44,7 +50,14 @@ const ROUTE_BINDINGS = {
   labels: { router: NAME, ready: READINESS },
 } as const satisfies MetricDefinition;
 
-export const APP_METRICS: readonly MetricDefinition[] = [BUILDS, BUILD_SECONDS, APP_STARTS, TASKS, ROUTE_BINDINGS];
+export const APP_METRICS: readonly MetricDefinition[] = [
+  BUILDS,
+  BUILD_SECONDS,
+  APP_STARTS,
+  CRASHES,
+  TASKS,
+  ROUTE_BINDINGS,
+];
 
 /** Builds, tasks and LRPs under way whose beginning is remembered. The oldest give way, and their time is not observed. */
 const MAX_UNDER_WAY = 10_000;
@@ -64,6 +77,7 @@ export function followApps(
 ): () => void {
   const [builds, buildSeconds] = [metrics.counter(BUILDS), metrics.histogram(BUILD_SECONDS)];
   const [starts, tasks] = [metrics.histogram(APP_STARTS), metrics.counter(TASKS)];
+  const crashes = metrics.counter(CRASHES);
   const releases = [
     follow(informers, Build, { isEnded: ({ status }) => isEndedBuild(status?.state), now }, (build, seconds) => {
       if (!counts()) return;
@@ -74,6 +88,10 @@ export function followApps(
     }),
     follow(informers, LRP, { isEnded: isStarted, now }, (lrp, seconds) => {
       if (counts() && seconds !== undefined) starts({ runner: lrp.spec.class }, seconds);
+    }),
+    followChanges(informers, LRP, (change) => {
+      const count = change.type === "modified" && !change.initial ? countCrashes(change.old, change.object) : 0;
+      if (count > 0 && counts()) crashes({ runner: change.object.spec.class }, count);
     }),
     follow(informers, Task, { isEnded: ({ status }) => isEndedTask(status?.state), now }, (task) => {
       if (counts()) tasks({ result: task.status?.state === "Succeeded" ? "Succeeded" : "Failed" });
@@ -96,6 +114,13 @@ function isStarted({ spec, status }: LRP): boolean {
   return spec.instances > 0 && (status?.runningInstances ?? 0) >= spec.instances;
 }
 
+/** Crashes since `old`, of the instances that both show. */
+function countCrashes(old: LRP, lrp: LRP): number {
+  const before = new Map(old.status?.instances?.map(({ index, crashCount = 0 }) => [index, crashCount]));
+  const after = lrp.status?.instances ?? [];
+  return after.reduce((sum, { index, crashCount = 0 }) => sum + Math.max(0, crashCount - (before.get(index) ?? 0)), 0);
+}
+
 interface Followed<T> {
   isEnded: (object: T) => boolean;
   now: () => number;
@@ -109,8 +134,7 @@ function follow<T extends KubeObject>(
   onEnd: (object: T, seconds: number | undefined) => void,
 ): () => void {
   const begun = new LRUCache<string, number>({ maxSize: MAX_UNDER_WAY, sizeCalculation: () => 1 });
-  const handle = informers.ensure(ref);
-  const stop = handle.store.onChange((change: Change<T>) => {
+  return followChanges(informers, ref, (change) => {
     const { uid = "" } = change.object.metadata;
     if (change.type === "deleted") return void begun.delete(uid);
     if (change.type === "added" && !change.initial) begun.set(uid, now());
@@ -119,6 +143,15 @@ function follow<T extends KubeObject>(
     begun.delete(uid);
     onEnd(change.object, at === undefined ? undefined : (now() - at) / 1000);
   });
+}
+
+function followChanges<T extends KubeObject>(
+  informers: Informers,
+  ref: ResourceRef<T>,
+  listener: (change: Change<T>) => void,
+): () => void {
+  const handle = informers.ensure(ref);
+  const stop = handle.store.onChange(listener);
   return () => {
     stop();
     handle.release();

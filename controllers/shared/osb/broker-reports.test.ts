@@ -1,3 +1,4 @@
+// Requests to service brokers are reported by their operation.
 import { expect, test } from "vitest";
 import { brokerOperationOf } from "./broker-reports.ts";
 

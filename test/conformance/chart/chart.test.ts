@@ -235,13 +235,17 @@ describe.skipIf(reason)("the chart", () => {
       expect.not.stringContaining("metrics"),
       expect.not.stringContaining("metrics"),
     ]);
-    const objects = await render({ ...VALUES, metrics: { enabled: true, podMonitor: true, rules: true } });
+    const objects = await render({
+      ...VALUES,
+      metrics: { enabled: true, podMonitor: true, rules: true, dashboards: true },
+    });
     expect(args(objects).filter((arg) => arg === "--metrics-address=0.0.0.0:8444")).toHaveLength(6);
     const added = named(objects).filter((name) => !named(without).includes(name));
     expect(added.toSorted()).toEqual([
       "ClusterRole cupola-metrics-reader",
       "ClusterRoleBinding cupola-metrics-reader",
       "ClusterRoleBinding cupola-metrics-reviews",
+      ...["api", "controllers", "overview", "process", "push"].map((name) => `ConfigMap cupola-dashboard-${name}`),
       "PodMonitor cupola",
       "PrometheusRule cupola",
       "Secret cupola-metrics-token",
@@ -249,6 +253,8 @@ describe.skipIf(reason)("the chart", () => {
     ]);
     const [rule] = objects.filter(({ kind }) => kind === "PrometheusRule");
     expect(JSON.stringify(rule)).toContain("No process holds the Lease {{ $labels.name }}.");
+    const [board] = objects.filter(({ metadata }) => metadata.name === "cupola-dashboard-push");
+    expect(JSON.parse(board?.data?.["push.json"] ?? "")).toMatchObject({ title: "Cupola / Push" });
   });
 
   test("kinds stay at the end of a release unless all data is to go", async () => {

@@ -5,6 +5,8 @@ import { join } from "node:path";
 import { pino } from "pino";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { SYSTEM_NAMESPACE } from "../../../crds/groups.ts";
+import { LABELS } from "../../../crds/labels.ts";
+import { LRP } from "../../../crds/lrp/lrp.ts";
 import { Org } from "../../../crds/org/org.ts";
 import { ClusterRole, ClusterRoleBinding, Namespace } from "../../../kube/api/builtin.ts";
 import { createClient } from "../../../kube/client/create-client.ts";
@@ -114,6 +116,18 @@ describe("metrics of a process", () => {
     });
   });
 
+  test("a start and a crash are counted by the leader", async () => {
+    const made = await makeLRP(admin);
+    const show = async (status: object): Promise<unknown> =>
+      admin.updateStatus(LRP, { ...(await admin.get(LRP, made)), status });
+    await show({ runningInstances: 1, instances: [{ index: 0, state: "Running", ready: true }] });
+    await eventually(async () =>
+      expect(await scrape()).toContain('cupola_app_start_seconds_count{runner="process"} 1'),
+    );
+    await show({ runningInstances: 0, instances: [{ index: 0, state: "Crashed", ready: false, crashCount: 1 }] });
+    await eventually(async () => expect(await scrape()).toContain('cupola_instance_crashes_total{runner="process"} 1'));
+  });
+
   test("each series has a definition, and their number has a bound", async () => {
     const lines = (await scrape()).filter((line) => line !== "" && !line.startsWith("#"));
     const known = new Set(METRICS.map(({ name }) => name));
@@ -124,6 +138,27 @@ describe("metrics of a process", () => {
     expect(lines.length).toBeLessThan(5_000);
   });
 });
+
+/** An LRP of a class that no process here runs, so that the test alone writes its status. */
+async function makeLRP(admin: KubeClient): Promise<{ namespace: string; name: string }> {
+  const key = { namespace: "acme-metrics", name: "shop" };
+  await admin.create(Namespace, { metadata: { name: key.namespace, labels: { [LABELS.namespaceKind]: "space" } } });
+  const identity = { guid: "guid", name: "name" };
+  await admin.create(LRP, {
+    metadata: key,
+    spec: {
+      class: "process",
+      rendering: "1",
+      ...{ app: identity, space: identity, org: identity },
+      ...{ processGUID: "p", processType: "web", revision: "1", version: "1" },
+      droplet: { guid: "droplet", kind: "docker", image: "registry.example.org/shop:1" },
+      ...{ ports: [], instances: 1, memoryMB: 64, diskMB: 64 },
+      healthCheck: { type: "process" },
+      readinessHealthCheck: { type: "process" },
+    },
+  });
+  return key;
+}
 
 async function allowScraper(admin: KubeClient): Promise<void> {
   const metadata = { name: "cupola-metrics-reader" };
