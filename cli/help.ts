@@ -6,9 +6,10 @@ import { printError, printJson } from "./output.ts";
 
 /** All commands, as a person looks for them: `policy list|show` are two. A test holds that none is missing and that it fits a screen. */
 const GROUPS: readonly (readonly [title: string, commands: string])[] = [
-  ["Start", "local start, local status, push, dev, logs, events, open, workload"],
+  ["Start", "local start, local status, push, dev, logs, events, open"],
   ["Apps", "apps, app, start, stop, restart, restage, scale, delete, render"],
-  ["Rollouts", "rollout start|status|continue|cancel|undo, revisions, adjust"],
+  ["Rollouts", "rollout start|status|continue|cancel|undo, revisions"],
+  ["Workloads", "workload, adjust, detach, attach"],
   ["Tasks, env", "run, tasks, cancel-task, env, set-env, unset-env"],
   ["Routes", "routes, create-route, delete-route, map-route, unmap-route"],
   ["Services", "services, service, marketplace, create-service, delete-service"],

@@ -13,6 +13,7 @@ import type { KubeObject } from "../kube/api/object.ts";
 import type { ResourceDefinition } from "../kube/api/resource.ts";
 import { DEFINITIONS } from "./definitions.ts";
 import { CONSTRAINTS_GROUP, GROUP, WORKLOADS_GROUP } from "./groups.ts";
+import { LRP } from "./lrp/lrp.ts";
 import { READ, WRITE, type KindDefinition, type KindFieldPermission, type KindPermission } from "./kind.ts";
 import {
   ADMIN_CLUSTER_ROLE,
@@ -27,6 +28,7 @@ import {
   POLICY_AUTHOR,
   POLICY_READER,
   SPACE_MANAGER,
+  SPACE_NATIVE,
   SPACE_OBSERVE,
   SPACE_READERS,
 } from "./roles.ts";
@@ -35,6 +37,9 @@ import {
 export interface RolePermission extends KindPermission {
   on: readonly Pick<ResourceDefinition, "group" | "plural" | "kind">[];
 }
+
+/** People put one on a Deployment that they took over. */
+const AUTOSCALER = { group: "autoscaling", plural: "horizontalpodautoscalers", kind: "HorizontalPodAutoscaler" };
 
 const CONSTRAINTS = { group: CONSTRAINTS_GROUP, plural: "*", kind: "constraints" };
 
@@ -53,6 +58,15 @@ export const ROLE_PERMISSIONS: readonly RolePermission[] = [
     verbs: READ,
     roles: [SPACE_OBSERVE],
   },
+  // Whoever takes a workload over manages it as any other of Kubernetes.
+  {
+    on: [Service, Deployment, StatefulSet, PodDisruptionBudget, Ingress, AUTOSCALER],
+    verbs: [...READ, ...WRITE],
+    roles: [SPACE_NATIVE],
+  },
+  { on: [Deployment, StatefulSet], subresource: "scale", verbs: ["get", "update", "patch"], roles: [SPACE_NATIVE] },
+  // The record of a workload that nobody needs any more.
+  { on: [LRP], verbs: ["delete"], roles: [SPACE_NATIVE] },
   { on: [Pod], subresource: "log", verbs: ["get"], roles: [SPACE_OBSERVE] },
   // kubectl describe shows an object's Events.
   { on: [Event], verbs: READ, roles: [...SPACE_READERS, ORG_MANAGER, ORG_AUDITOR] },

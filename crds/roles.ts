@@ -53,6 +53,8 @@ export const POLICY_ADMIN = "cupola-policy-admin";
 export const SPACE_OBSERVE = "cupola-space-observe";
 /** Adjusts the pods of apps in a space, within what the operator allows. An operator binds it; no CF role has it. */
 export const SPACE_TWEAK = "cupola-space-tweak";
+/** Takes workloads of a space over, and manages Deployments, Services and autoscalers there. An operator binds it; no CF role has it. */
+export const SPACE_NATIVE = "cupola-space-native";
 /** Lets every authenticated user read PolicyTemplates and constraints, cluster-wide: people may know the rules that refuse their writes. */
 export const POLICY_READER = "cupola-policy-reader";
 

@@ -12,6 +12,7 @@ import {
   POLICY_ADMIN,
   POLICY_AUTHOR,
   POLICY_READER,
+  SPACE_NATIVE,
   SPACE_OBSERVE,
   SPACE_TWEAK,
   SYSTEM_READER,
@@ -33,6 +34,7 @@ const COLUMNS: readonly [heading: string, clusterRole: string][] = [
   ["everybody", SYSTEM_READER],
   ["observe", SPACE_OBSERVE],
   ["tweak", SPACE_TWEAK],
+  ["native", SPACE_NATIVE],
 ];
 
 const READ = "get, list, watch";
@@ -63,7 +65,7 @@ function meanings(): string[] {
     "managers of the org and of the space may update them, and lists show what one may get.",
     "",
     `Nobody has these until an operator binds them in the namespace of a space ([workloads](operate/workloads.md)): \`${SPACE_OBSERVE}\` reads what is generated for apps there, with the logs of pods;`,
-    `\`${SPACE_TWEAK}\` writes Adjustments.`,
+    `\`${SPACE_TWEAK}\` writes Adjustments; \`${SPACE_NATIVE}\` takes workloads over and manages Deployments, Services and autoscalers.`,
     "",
     `Operator policy has ClusterRoles of its own, for the cluster: \`${POLICY_AUTHOR}\` writes PolicyTemplates, \`${POLICY_ADMIN}\` writes constraints, and \`${POLICY_READER}\` reads both and is bound to everybody who is logged in: [rights](policy.md#rights).`,
     "",

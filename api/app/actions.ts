@@ -9,6 +9,7 @@ import { newJob } from "../jobs/jobs.ts";
 import { notFound, unprocessable } from "../http/errors.ts";
 import { currentDroplet, requireStaged } from "../cf/app/current-droplet.ts";
 import { createOrPatchProcess } from "../cf/process/create-process.ts";
+import { requireAttached } from "../cf/process/detached.ts";
 import { processesOf } from "../cf/process/processes.ts";
 import { findRunnerProblem } from "../cf/process/runner-class.ts";
 import { requireProcessQuota } from "../cf/quota/check.ts";
@@ -30,6 +31,7 @@ async function change(session: Session, app: App, body: { spec: Record<string, u
 
 function startable(session: Session, guid: string): App {
   const app = session.get(App, guid);
+  requireAttached(session, app);
   const droplet = currentDroplet(session.cache, app);
   if (!droplet) throw unprocessable("Assign a droplet before starting this app.");
   const problem = findRunnerProblem(processesOf(session, app), droplet, session.cache.store(BackendClass).list());
@@ -61,6 +63,7 @@ const stop = endpoint({
   summary: "Stop an app",
   handler: async ({ session, params, base }) => {
     const app = session.get(App, params.guid);
+    requireAttached(session, app);
     return ok(
       presentApp(
         session.cache,

@@ -16,6 +16,7 @@ import { currentDroplet, requireStaged } from "../cf/app/current-droplet.ts";
 import { newChildMetadata } from "../cf/app/owner-app.ts";
 import { sidecarsOf } from "../cf/process/sidecars.ts";
 import { createOrPatchProcess } from "../cf/process/create-process.ts";
+import { requireAttached } from "../cf/process/detached.ts";
 import { processesOf } from "../cf/process/processes.ts";
 import { findRunnerProblem } from "../cf/process/runner-class.ts";
 import { deployableDroplet, hasRevisions, releasesOf } from "../cf/rollout/app-revisions.ts";
@@ -34,6 +35,7 @@ interface Target {
 /** @throws CFError 422 in CF's words */
 export async function createDeployment(session: Session, body: DeploymentInput): Promise<Rollout> {
   const app = findDeployableApp(session, body.relationships?.app?.data.guid);
+  requireAttached(session, app);
   const target = findTarget(session, app, body);
   const processes = processesOf(session, app);
   const problem = findRunnerProblem(processes, target.droplet, session.cache.store(BackendClass).list());

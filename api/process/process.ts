@@ -12,6 +12,7 @@ import { endpoint, noContent, ok, type Endpoint, type Reply } from "../routing/e
 import { leavesRoom, sidecarsOf } from "../cf/process/sidecars.ts";
 import { CFError, unprocessable } from "../http/errors.ts";
 import { appGUIDOf, appOf, appKey } from "../cf/app/owner-app.ts";
+import { requireAttached } from "../cf/process/detached.ts";
 import { getProcess, getProcessOfType, processGUID } from "../cf/process/processes.ts";
 import { listObjects, isOneOf } from "../lists/list-objects.ts";
 import { requireChangeQuota } from "../cf/quota/check.ts";
@@ -127,6 +128,7 @@ async function scale(session: Session, process: Process, body: z.output<typeof s
   // Also for a scaling that changes nothing, which no admission policy sees.
   requireFlag(session, "app_scaling");
   requireSettled(session, process, "Cannot scale this process while a deployment is in flight.");
+  requireAttached(session, appOf(session.cache, process));
   const spec = toScaleSpec(body);
   const app = appOf(session.cache, process);
   const { memoryMB } = spec;
@@ -138,6 +140,7 @@ async function scale(session: Session, process: Process, body: z.output<typeof s
 
 async function restartInstance(session: Session, process: Process, index: string): Promise<Reply> {
   requireWritable(session, process, scaleRight);
+  requireAttached(session, appOf(session.cache, process));
   const number = /^\d{1,5}$/.test(index) ? Number(index) : -1;
   if (number < 0 || number >= wantedInstances(process)) throw new CFError("ResourceNotFound", "Instance");
   await session.patch(Process, process, { type: "merge", body: restartInstancePatch(number, newGUID()) });

@@ -31,7 +31,7 @@ export async function endWorkload(
 ): Promise<FinalizeResult> {
   const found = await client.find(ref, owner.metadata);
   // It may belong to a later owner of the same name.
-  if (!found?.metadata.ownerReferences?.some(({ uid }) => uid === owner.metadata.uid)) return undefined;
+  if (!found || !isWorkloadOf(owner, found)) return undefined;
   const { uid, deletionTimestamp } = found.metadata;
   if (!deletionTimestamp)
     await client.delete(ref, found.metadata, {
@@ -39,4 +39,10 @@ export async function endWorkload(
       preconditions: { ...(uid && { uid }) },
     });
   return { ready: { status: "False", reason: "Stopping", message: "its pods are ending" } };
+}
+
+/** One without owners was handed over, and its runner has not taken it back yet. */
+function isWorkloadOf({ metadata: { name, uid } }: KubeObject, { metadata }: KubeObject): boolean {
+  const owners = metadata.ownerReferences ?? [];
+  return owners.some((owner) => owner.uid === uid) || (owners.length === 0 && metadata.labels?.[LABELS.lrp] === name);
 }

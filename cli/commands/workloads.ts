@@ -29,6 +29,19 @@ export function addWorkloads(program: Command): void {
         (await import("../workload/show.ts")).showWorkload(kube, context, { name, options }),
       ),
     );
+  for (const [verb, description] of [
+    ["detach", "hand what runs of an app over to you: Cupola changes and ends none of it; no instance is replaced"],
+    ["attach", "take a detached app back; says first whether instances are replaced"],
+  ] as const)
+    program
+      .command(`${verb} <app>`)
+      .description(description)
+      .addHelpText("after", example(`cup ${verb} shop`))
+      .action(
+        withBoth(async (kube, context, name: string) =>
+          (await import("../workload/detach.ts"))[verb](kube, context, name),
+        ),
+      );
   program
     .command("adjust <app>")
     .description("patch the pods of an app, within what the operator allows; acts at the next start")

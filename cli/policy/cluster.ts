@@ -6,7 +6,8 @@ import { loadKubeconfig, type KubeconfigOptions } from "../../kube/client/kubeco
 import { CONSTRAINTS_GROUP } from "../../crds/groups.ts";
 import { Adjustment } from "../../crds/adjustment/adjustment.ts";
 import { PolicyTemplate } from "../../crds/policy-template/policy-template.ts";
-import { POLICY_ADMIN, POLICY_AUTHOR, POLICY_READER, SPACE_TWEAK } from "../../crds/roles.ts";
+import { Process } from "../../crds/process/process.ts";
+import { POLICY_ADMIN, POLICY_AUTHOR, POLICY_READER, SPACE_NATIVE, SPACE_TWEAK } from "../../crds/roles.ts";
 import { toUnreachable } from "../api/unreachable.ts";
 import { Failure } from "../failure.ts";
 import { resolveTarget } from "../target/resolve-target.ts";
@@ -54,6 +55,8 @@ function adviseRole({ details }: KubeError): string | undefined {
     return `ask an admin for the ClusterRole ${POLICY_ADMIN}, which writes constraints, or ${POLICY_READER}`;
   if (details?.kind === Adjustment.plural)
     return `ask an admin to bind the ClusterRole ${SPACE_TWEAK} to you in the space's namespace`;
+  if (details?.kind === Process.plural)
+    return `the ClusterRole ${SPACE_NATIVE} lets people take workloads over, beside SpaceDeveloper; ask an admin to bind it in the space's namespace`;
   return details?.kind === PolicyTemplate.plural
     ? `ask an admin for the ClusterRole ${POLICY_AUTHOR}, which writes templates, or ${POLICY_READER}`
     : undefined;

@@ -153,7 +153,7 @@ function toSelector({ spec }: Process, guid: string): string {
 }
 
 function describeLRP({ metadata, spec }: LRP, isRunning: boolean): string {
-  const facts = `class ${spec.class}, rendering ${spec.rendering}, revision ${spec.revision}`;
+  const facts = `class ${spec.class}, rendering ${spec.rendering}, revision ${spec.revision}${spec.detached ? ", detached: yours" : ""}`;
   return isRunning ? `${metadata.name} (${facts})` : `${metadata.name}, when it starts (${facts})`;
 }
 

@@ -21,6 +21,7 @@ import {
   type FinalizeResult,
   type ReconcileContext,
   type ReconcileResult,
+  type WatchRule,
 } from "../../kube/controller/controller.ts";
 import { Namespace, Secret } from "../../kube/api/builtin.ts";
 import type { Reader } from "../../kube/cache/reader.ts";
@@ -50,6 +51,7 @@ import { TENANCY_KINDS } from "../shared/tenancy.ts";
 import { planClusterNamespace } from "../shared/cluster-namespace.ts";
 import { findPlacement } from "../shared/placement.ts";
 import { resolveProcessGUID } from "../shared/process-guid.ts";
+import { detachProcess, listDetached, planAttached } from "./detached.ts";
 import { CLUSTERS_FINALIZER, endElsewhere, listHolders, planEnd } from "./end-on-clusters.ts";
 import { lrpName } from "./lrp.ts";
 import { makeLRP, type LRPContext } from "./make-lrp.ts";
@@ -65,10 +67,23 @@ import {
 } from "./plan.ts";
 import { planRolloutLRPs } from "./rollout.ts";
 
+/** Index of Processes by the GUID of their app. */
+const OWNING_APP_GUID_INDEX = "controllers/owning-app-guid";
+
 export interface ProcessOptions {
   /** The address of the CF API, for VCAP_APPLICATION. */
   apiURL: string;
 }
+
+const PROCESS_WATCHES: readonly WatchRule[] = [
+  watch(App, mapAppToOwned),
+  // A released LRP has no owner.
+  watch(LRP, mapDetached),
+  // A decision has the name of its Process.
+  watch(PlacementDecision, ({ metadata }) => [metadata]),
+  watch(Revision, (revision) => ({ [OWNING_APP_INDEX]: indexByApp(revision)[0] ?? "" })),
+  watch(Rollout, (rollout) => ({ [OWNING_APP_INDEX]: indexByApp(rollout)[0] ?? "" })),
+];
 
 export function processController({ apiURL }: ProcessOptions): Controller {
   return defineController({
@@ -97,18 +112,23 @@ export function processController({ apiURL }: ProcessOptions): Controller {
     needsFinalizer: (process, { read, clusters }) =>
       findDecision(process, read) !== undefined ||
       (clusters.names().length > 0 && listHolders(findGUID(process, read), clusters).length > 0),
-    indexes: { [GUID_INDEX]: indexByGUID, [OWNING_APP_INDEX]: indexByApp },
-    watches: [
-      watch(App, mapAppToOwned),
-      // A decision has the name of its Process.
-      watch(PlacementDecision, ({ metadata }) => [metadata]),
-      watch(Revision, (revision) => ({ [OWNING_APP_INDEX]: indexByApp(revision)[0] ?? "" })),
-      watch(Rollout, (rollout) => ({ [OWNING_APP_INDEX]: indexByApp(rollout)[0] ?? "" })),
-    ],
+    indexes: {
+      [GUID_INDEX]: indexByGUID,
+      [OWNING_APP_INDEX]: indexByApp,
+      [OWNING_APP_GUID_INDEX]: ({ metadata }: Process) => [metadata.labels?.[LABELS.app] ?? ""],
+    },
+    permissions: [{ resource: Secret, verbs: ["get", "patch"] }],
+    watches: PROCESS_WATCHES,
 
     reconcile: (process, context) => reconcileProcess(process, apiURL, context),
     finalize: finalizeProcess,
   });
+}
+
+/** The Process of a released LRP, by its GUID. The web process has its app's. */
+function mapDetached({ metadata, spec }: LRP): Record<string, string> | [] {
+  if (spec.detached !== true) return [];
+  return { [OWNING_APP_GUID_INDEX]: metadata.labels?.[LABELS.app] ?? "" };
 }
 
 /** A decision has the name of its Process. */
@@ -123,7 +143,11 @@ async function reconcileProcess(process: Process, apiURL: string, context: Recon
   const { guid, labels } = resolveProcessGUID(process, appGUID, context);
   const history = readHistory(app, read);
   const adopted = findAdoptedSpec(process, history);
-  const planned = reconcileLRPs(process, app, { guid, appGUID, apiURL, read, history, clusters });
+  const lrps = { owned: listLRPsOfProcess(read, process.metadata), detached: listDetached(read, process, guid) };
+  const planned = process.spec.detached
+    ? await detachProcess(process, lrps, { history, client: context.client, decision: findDecision(process, read) })
+    : (planAttached(process, lrps, context) ??
+      reconcileLRPs(process, app, { guid, appGUID, apiURL, read, history, clusters }));
   return {
     ...(await withSecrets(planned, context)),
     ...toAppOwnership(app, appGUID, labels),

@@ -39,7 +39,7 @@ import {
   type NamespaceObject,
 } from "../shared/owned-namespace.ts";
 import { findOrgOfNamespace } from "../shared/tenancy.ts";
-import { deleteContents, listCachedContents, SPACE_CONTENT_KINDS, listLiveContents } from "./contents.ts";
+import { deleteContents, isDetached, listCachedContents, SPACE_CONTENT_KINDS, listLiveContents } from "./contents.ts";
 import { planUnmirroredNote } from "../shared/unmirrored-labels.ts";
 import { endSharing } from "./end-sharing.ts";
 import { planAppPolicyNetwork } from "./app-policies.ts";
@@ -87,7 +87,10 @@ export const spaceController = defineController({
     ),
     ...SPACE_CONTENT_KINDS.map((ref) =>
       watch(ref, (object, read) =>
-        object.metadata.deletionTimestamp ? mapContentToDeletingSpace(object.metadata.namespace ?? "", read) : [],
+        // A detached LRP has no finalizer: its first event may be its last.
+        object.metadata.deletionTimestamp || isDetached(ref, object)
+          ? mapContentToDeletingSpace(object.metadata.namespace ?? "", read)
+          : [],
       ),
     ),
   ],

@@ -94,6 +94,10 @@ export const LRP = defineKind({
         .optional()
         .describe("Programs that run beside each instance; the instance ends when one of them ends."),
       adjustment: adjustmentText.optional(),
+      detached: z
+        .boolean()
+        .optional()
+        .describe("The runner leaves what runs to people: it writes the status and nothing else."),
       restartInstances: z.record(z.string().max(5), z.string().max(63)).meta({ maxProperties: 1000 }).optional(),
     }),
     "class",

@@ -14,7 +14,7 @@ import {
   toReconcileOutcome,
   toRequeue,
 } from "./reconcile-outcome.ts";
-import { type ReadSet, createReadSet } from "./recorded-reads.ts";
+import { type IsCached, type ReadSet, createReadSet } from "./recorded-reads.ts";
 import type { RemoteChildren } from "./remote-children.ts";
 import { flattenErrors } from "./aggregate-errors.ts";
 import { createReadyEvents } from "./ready-events.ts";
@@ -38,6 +38,7 @@ export interface ReconcilerOptions {
   remoteChildren?: RemoteChildren | undefined;
   context: ReconcileContext;
   log: Logger;
+  isCached?: IsCached;
   /** Every patch of the object carries the resourceVersion it was planned on. */
   hasOptimisticLock?: boolean;
   /** Receives keys that read a stale cache. */
@@ -139,8 +140,8 @@ class KeyReconciler implements Reconciler {
 
   /** The primary kind is included, because its watch may be the dead one. */
   #readSetFor(object: KubeObject): ReadSet {
-    const { controller, context } = this.#options;
-    const readSet = createReadSet(context.read, context.client);
+    const { controller, context, isCached } = this.#options;
+    const readSet = createReadSet(context.read, context.client, isCached);
     readSet.add(controller.for, object);
     return readSet;
   }

@@ -43,6 +43,19 @@ test.each([
   await expect(verify()).rejects.toBeInstanceOf(NotSynced);
 });
 
+test("an object that the cache would not hold counts as absent", async () => {
+  const verifyOf = (live: KubeObject): Promise<void> => {
+    const reader = { find: () => undefined } as unknown as Reader;
+    const client = { find: () => Promise.resolve(live) } as unknown as KubeClient;
+    const { read, verify } = createReadSet(reader, client, (_ref, { metadata }) => metadata.labels?.["mine"] === "yes");
+    read.find(Thing, key);
+    return verify();
+  };
+  await verifyOf(thing("1"));
+  const mine = { ...thing("1"), metadata: { ...thing("1").metadata, labels: { mine: "yes" } } };
+  await expect(verifyOf(mine)).rejects.toBeInstanceOf(NotSynced);
+});
+
 test("an object that we have written since verifies", async () => {
   const { read, add, verify } = inputs(thing("1"), thing("2"));
   read.find(Thing, key);

@@ -25,8 +25,11 @@ interface RecordedRead {
 const VERIFY_TIMEOUT_MS = 10_000;
 const CONCURRENCY = 8;
 
+/** Whether the cache of this kind would hold the object: some hold a selection of labels. */
+export type IsCached = (ref: ResourceRef, object: KubeObject) => boolean;
+
 /** A new one for each reconcile. */
-export function createReadSet(read: Reader, client: KubeClient): ReadSet {
+export function createReadSet(read: Reader, client: KubeClient, isCached: IsCached = () => true): ReadSet {
   const reads = new Map<string, RecordedRead>();
   let verification: Promise<void> | undefined;
   const record = <T extends KubeObject>(ref: ResourceRef<T>, key: ObjectKey, object: T | undefined): T | undefined => {
@@ -39,7 +42,8 @@ export function createReadSet(read: Reader, client: KubeClient): ReadSet {
   };
   const check = async ({ ref, key, resourceVersion }: RecordedRead, deadline: number): Promise<void> => {
     const live = await client.find(ref, key, { deadlineMs: Math.max(1, deadline - performance.now()) });
-    if (live?.metadata.resourceVersion !== resourceVersion) throw new NotSynced(resourceId(ref), key.namespace);
+    const seen = live && isCached(ref, live) ? live : undefined;
+    if (seen?.metadata.resourceVersion !== resourceVersion) throw new NotSynced(resourceId(ref), key.namespace);
   };
   const checkAll = async (): Promise<void> => {
     const limit = pLimit(CONCURRENCY);

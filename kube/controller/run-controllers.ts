@@ -17,6 +17,7 @@ import { enqueueMapResult, type MappedWatch, type RunningHandlers, startEventHan
 import { createEventRecorder, type EventRecorder } from "./event-recorder.ts";
 import { createFaultLog } from "./fault-log.ts";
 import { createOwnedObjects } from "./owned-objects.ts";
+import type { IsCached } from "./recorded-reads.ts";
 import { createReconciler, type Reconciler } from "./reconciler.ts";
 import {
   NO_CLUSTERS,
@@ -165,6 +166,8 @@ interface Caches {
   read: Reader;
   primary: Store;
   owned: readonly Store[];
+  /** Whether the cache that the controller reads would hold an object. */
+  isCached: IsCached;
   mappedWatches: readonly MappedWatch[];
   /** Those of them that hold every object of their kind. */
   completeStores: readonly Store[];
@@ -181,10 +184,11 @@ function ensureCaches(controller: Controller, options: RunControllersOptions, fu
     return handle.store;
   };
   const primary = ensure(controller.for, { indexes: controller.indexes ?? {} });
+  const byLabel = new Set((controller.owns ?? []).map(resourceId).filter((id) => !fullyWatched.has(id)));
   const owned = (controller.owns ?? []).map((ref) =>
     ensure(ref, {
       keepFieldsOf: managersOf(ref, options),
-      ...(!fullyWatched.has(resourceId(ref)) && { labelSelector: ownership.controllerLabel }),
+      ...(byLabel.has(resourceId(ref)) && { labelSelector: ownership.controllerLabel }),
     }),
   );
   const reads = (controller.reads ?? []).map((ref) => ensure(ref));
@@ -196,7 +200,10 @@ function ensureCaches(controller: Controller, options: RunControllersOptions, fu
     fullyWatched.has(resourceId(store.ref)),
   );
   const stores = handles.map(({ store }) => store as Store);
-  return { read: informers.readPreferring(stores), primary, owned, mappedWatches, completeStores, stores, handles };
+  const isCached: IsCached = (ref, { metadata }) =>
+    !byLabel.has(resourceId(ref)) || metadata.labels?.[ownership.controllerLabel] !== undefined;
+  const read = informers.readPreferring(stores);
+  return { read, primary, owned, isCached, mappedWatches, completeStores, stores, handles };
 }
 
 interface ReconcilerParts {
@@ -229,6 +236,7 @@ function createControllerReconciler(
     store: caches.primary,
     ownedObjects,
     remoteChildren,
+    isCached: caches.isCached,
     context: { read: caches.read, client, clusters, recordEvent, now, log, signal },
     log,
     hasOptimisticLock: term !== undefined,

@@ -160,6 +160,35 @@ describe.skipIf(reason)("the platform on a real control plane", () => {
     expect(await cup("adjust", "shop", "--remove")).toContain("is removed");
   });
 
+  test("cup detach hands the workload over, and cup attach takes it back", async () => {
+    await expect(cup("detach", "shop")).rejects.toThrow(/nothing of shop runs that could be handed over/);
+    const start = spawn(process.execPath, [CUP, "start", "shop"], { env: { ...process.env, ...env }, stdio: "ignore" });
+    const deployment = await eventually(async () => {
+      const [found] = (await platform.admin.list(Deployment, { namespace })).items;
+      expect(found).toBeDefined();
+      return found?.metadata ?? { name: "" };
+    }).finally(() => start.kill("SIGKILL"));
+    const told = await cup("detach", "shop");
+    expect(told).toContain(`Deployment ${deployment.name}, process web`);
+    expect(told).toContain(`kubectl patch deployment ${deployment.name} -n ${namespace} --type json -p`);
+    await eventually(async () => {
+      const { metadata } = await platform.admin.get(Deployment, { namespace, name: deployment.name });
+      expect([metadata.uid, metadata.ownerReferences]).toEqual([deployment.uid, undefined]);
+    });
+    expect(await cup("workload", "shop")).toContain("detached: yours");
+    await expect(cup("restart", "shop")).rejects.toThrow(/App 'shop' is detached.*cup attach shop/);
+    await expect(cup("detach", "shop")).rejects.toThrow(/nothing of shop runs that could be handed over/);
+
+    expect(JSON.parse(await cup("--json", "attach", "shop"))).toMatchObject({
+      attached: [{ name: deployment.name, replaces: false }],
+    });
+    await eventually(async () => {
+      const { metadata } = await platform.admin.get(Deployment, { namespace, name: deployment.name });
+      expect(metadata.ownerReferences).toMatchObject([{ kind: "LRP", name: deployment.name }]);
+    });
+    await expect(cup("attach", "shop")).rejects.toThrow(/shop is not detached/);
+  });
+
   test("deleting the app deletes its generated objects", async () => {
     await cup("delete", "shop", "--routes", "--force");
     await eventually(async () => expect(await generated()).toEqual([]), 60_000);

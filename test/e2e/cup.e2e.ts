@@ -199,12 +199,17 @@ describe("cup", () => {
     expect(await cup("policy", "list")).toContain("sizelimit");
   });
 
-  test("workload and adjust say that instances of a laptop are processes", async () => {
+  test("workload, adjust and detach say that instances of a laptop are processes", async () => {
     expect(await cup("workload", "hello")).toMatch(/^applies: +class process generates no objects of Kubernetes/m);
     const patch = join(stage.home, "patch.yaml");
     writeFileSync(patch, "spec: { nodeSelector: { disk: ssd } }\n");
     const refused = await stage.cup("adjust", "hello", "-f", patch);
     expect(refused).toMatchObject({ code: 1, output: expect.stringContaining("the runner process makes no pods") });
+    const kept = await stage.cup("detach", "hello");
+    expect(kept).toMatchObject({
+      code: 1,
+      output: expect.stringContaining("the runner process makes no workload of Kubernetes"),
+    });
   });
 
   test("errors name the next step, and exit codes tell their kind", async () => {

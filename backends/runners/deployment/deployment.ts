@@ -1,6 +1,7 @@
 // The runner class `deployment`: runs an LRP as a Deployment.
 import { ADJUSTMENTS_CAPABILITY, ADJUSTS_POD_TEMPLATE } from "../../../crds/adjustment/adjustable.ts";
 import { wantedIndexes } from "../../../crds/lrp/index-pool.ts";
+import { CONTROLLER_FIELD_MANAGER_PREFIX } from "../../../crds/groups.ts";
 import { LRP } from "../../../crds/lrp/lrp.ts";
 import { Deployment, Pod, PodDisruptionBudget } from "../../../kube/api/builtin.ts";
 import {
@@ -13,6 +14,7 @@ import {
 import { classController } from "../../class-controller.ts";
 import { findRefusal } from "../../pods/refused-droplet.ts";
 import { presentStatus, refuseInstances } from "../../lrp-status.ts";
+import { handOver, withLiveInstances } from "../../pods/hand-over.ts";
 import { endInstances } from "../../pods/end-workload.ts";
 import { longestWait } from "../../pods/evictions.ts";
 import { presentInstances } from "../../pods/instance-status.ts";
@@ -68,6 +70,7 @@ function lrpController(): Controller {
     permissions: [{ resource: Pod, verbs: ["delete"] }],
 
     async reconcile(lrp, context) {
+      if (lrp.spec.detached) return reportDetached(lrp, context);
       const { rendering } = lrp.spec;
       const refusal = findRefusal(lrp.spec);
       if (refusal !== undefined) return refuseInstances(wantedIndexes(lrp.spec), refusal);
@@ -81,8 +84,31 @@ function lrpController(): Controller {
       return { children, ...reportInstances({ lrp, pods, ...moment }, context) };
     },
     finalizer: FINALIZER,
+    // Of a detached one it goes last, and does not come back.
+    needsFinalizer: ({ spec }) => !spec.detached,
     finalize: (lrp, context) => endInstances(Deployment, lrp, context),
   });
+}
+
+const HOLDER = {
+  workload: Deployment,
+  fieldManager: `${CONTROLLER_FIELD_MANAGER_PREFIX}deployment-runner`,
+  finalizer: FINALIZER,
+};
+
+/** People decide what runs: the status shows it. */
+async function reportDetached(lrp: LRP, context: ReconcileContext): Promise<ReconcileResult> {
+  await handOver(lrp, HOLDER, context);
+  const pods = await readSettledPods(lrp, context.read);
+  const shown = withLiveInstances(lrp, pods, indexLabelOf);
+  const instances = presentInstances({
+    lrp: shown,
+    pods,
+    indexOf: indexLabelOf,
+    probeFailures: (pod) => listProbeFailures(context.read, pod),
+    now: context.now(),
+  });
+  return presentStatus(instances, shown.spec.instances);
 }
 
 /** How long gates stay closed on purpose, after pods that filled their disk. */

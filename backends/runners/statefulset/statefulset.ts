@@ -2,6 +2,7 @@
 import { ADJUSTMENTS_CAPABILITY, ADJUSTS_POD_TEMPLATE } from "../../../crds/adjustment/adjustable.ts";
 import { LABELS, STABLE_LABELS } from "../../../crds/labels.ts";
 import { wantedIndexes } from "../../../crds/lrp/index-pool.ts";
+import { CONTROLLER_FIELD_MANAGER_PREFIX } from "../../../crds/groups.ts";
 import { LRP } from "../../../crds/lrp/lrp.ts";
 import { Pod, PodDisruptionBudget, StatefulSet } from "../../../kube/api/builtin.ts";
 import {
@@ -14,6 +15,7 @@ import {
 import { classController } from "../../class-controller.ts";
 import { findRefusal } from "../../pods/refused-droplet.ts";
 import { presentStatus, refuseInstances } from "../../lrp-status.ts";
+import { handOver, withLiveInstances } from "../../pods/hand-over.ts";
 import { endInstances } from "../../pods/end-workload.ts";
 import { presentInstances } from "../../pods/instance-status.ts";
 import { isLive } from "../../pods/pod-progress.ts";
@@ -63,10 +65,13 @@ const lrpController = defineController({
   permissions: [{ resource: Pod, verbs: ["delete", "patch"] }],
   reconcile: runInstances,
   finalizer: FINALIZER,
+  // Of a detached one it goes last, and does not come back.
+  needsFinalizer: ({ spec }) => !spec.detached,
   finalize: (lrp, context) => endInstances(StatefulSet, lrp, context),
 });
 
 async function runInstances(lrp: LRP, context: ReconcileContext): Promise<ReconcileResult> {
+  if (lrp.spec.detached) return reportDetached(lrp, context);
   const { rendering } = lrp.spec;
   const wanted = wantedIndexes(lrp.spec);
   const refusal = findRefusal(lrp.spec) ?? findGap(wanted);
@@ -88,6 +93,28 @@ async function runInstances(lrp: LRP, context: ReconcileContext): Promise<Reconc
     now,
   });
   return { children, ...presentStatus(presented, wanted.length), ...lookAfterSecondPull(pods, now) };
+}
+
+const HOLDER = {
+  workload: StatefulSet,
+  fieldManager: `${CONTROLLER_FIELD_MANAGER_PREFIX}statefulset-runner`,
+  finalizer: FINALIZER,
+};
+
+/** People decide what runs: the status shows it. */
+async function reportDetached(lrp: LRP, context: ReconcileContext): Promise<ReconcileResult> {
+  await handOver(lrp, HOLDER, context);
+  const { namespace = "", name } = lrp.metadata;
+  const pods = context.read.list(Pod, { namespace, labels: { [LABELS.lrp]: name } });
+  const shown = withLiveInstances(lrp, pods, podIndexOf);
+  const instances = presentInstances({
+    lrp: shown,
+    pods,
+    indexOf: podIndexOf,
+    probeFailures: (pod) => listProbeFailures(context.read, pod),
+    now: context.now(),
+  });
+  return presentStatus(instances, shown.spec.instances);
 }
 
 /** A StatefulSet numbers its pods without gaps. */

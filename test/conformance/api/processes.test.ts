@@ -227,3 +227,52 @@ test("instances of a stopped app are down; only those that are wanted can be res
       "Instance not found",
     ]);
 });
+
+describe("a detached app", () => {
+  let own: { guid: string };
+  const detach = async (detached: true | null): Promise<void> => {
+    const name = "own.web";
+    const found = (await bench.testEnv.kube.list(Process)).items.find(({ metadata }) => metadata.name === name);
+    if (!found) throw new Error(`there is no process ${name}`);
+    await bench.testEnv.kube.patch(Process, found.metadata, { type: "merge", body: { spec: { detached } } });
+  };
+
+  beforeAll(async () => {
+    own = await bench.app(space, "own");
+    await detach(true);
+  });
+
+  test.each<[string, () => [method: string, path: string, body?: object]]>([
+    ["stop", () => ["POST", `/v3/apps/${own.guid}/actions/stop`]],
+    ["start", () => ["POST", `/v3/apps/${own.guid}/actions/start`]],
+    ["restart", () => ["POST", `/v3/apps/${own.guid}/actions/restart`]],
+    ["scale", () => ["POST", `/v3/processes/${own.guid}/actions/scale`, { instances: 2 }]],
+    ["restart of an instance", () => ["DELETE", `/v3/processes/${own.guid}/instances/0`]],
+    ["deployment", () => ["POST", "/v3/deployments", { relationships: { app: to(own) } }]],
+  ])("%s is refused with the next step", async (_what, request) => {
+    const [method, url, body] = request();
+    const sentence = /^App 'own' is detached: .*cup attach own$/;
+    await vi.waitFor(
+      async () =>
+        expect(fault(await bench.call(method, url, body))).toEqual([
+          422,
+          "CF-UnprocessableEntity",
+          expect.stringMatching(sentence),
+        ]),
+      { timeout: 5000, interval: 50 },
+    );
+  });
+
+  test("is scaled again once it is attached, and can be deleted before", async () => {
+    await detach(null);
+    await vi.waitFor(
+      async () =>
+        expect((await bench.call("POST", `/v3/processes/${own.guid}/actions/scale`, { instances: 2 })).status).toBe(
+          202,
+        ),
+      { timeout: 5000, interval: 50 },
+    );
+    await detach(true);
+    expect((await bench.call("DELETE", `/v3/apps/${own.guid}`)).status).toBe(202);
+  });
+});

@@ -37,6 +37,13 @@ describe("a gated pod gets the lowest free index", () => {
     ],
   ])("%s", (_what, pods, expected) => expect(assigned(pods, 3)).toEqual(expected));
 
+  test("of a detached LRP people decide how many there are: none is replaced", () => {
+    const pods = [pod("a", { index: 4 }), pod("b")];
+    const plan = (detached: boolean) => planIndexes(pods.slice(0, 1), { instances: 1, detached });
+    expect([plan(false).replace, plan(true).replace]).toEqual(["a", undefined]);
+    expect(planIndexes(pods, { instances: 1, detached: true }).assign).toEqual([{ uid: "b", index: 0 }]);
+  });
+
   test("but none of a pod that only the last leader has seen", () =>
     expect(assigned([pod("a")], 2, [0])).toEqual(["a=1"]));
 });

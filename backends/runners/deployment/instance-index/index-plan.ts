@@ -28,9 +28,14 @@ export interface IndexPlan {
 /**
  * Each gated pod gets the lowest index of the pool that no live pod has. While there are more live pods than instances, as in a rollout of the
  * Deployment, indexes beyond the last instance are given too: such a pod is replaced once the surplus has gone.
+ * Of a detached LRP people decide how many there are, and no pod is replaced.
  * `reserved`: indexes of pods that the cache does not show yet.
  */
-export function planIndexes(pods: readonly IndexedPod[], pool: IndexPool, reserved: readonly number[] = []): IndexPlan {
+export function planIndexes(
+  pods: readonly IndexedPod[],
+  pool: IndexPool & { detached?: boolean | undefined },
+  reserved: readonly number[] = [],
+): IndexPlan {
   const live = pods.filter((pod) => pod.live);
   const taken = new Set([...reserved, ...live.flatMap(({ index }) => (index === undefined ? [] : [index]))]);
   const assign: IndexPlan["assign"] = [];
@@ -40,7 +45,7 @@ export function planIndexes(pods: readonly IndexedPod[], pool: IndexPool, reserv
     assign.push({ uid, index });
     taken.add(index);
   }
-  return { assign, replace: planReplacement(live, pool) };
+  return { assign, replace: pool.detached ? undefined : planReplacement(live, pool) };
 }
 
 /**
