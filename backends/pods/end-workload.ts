@@ -41,7 +41,7 @@ export async function endWorkload(
   return { ready: { status: "False", reason: "Stopping", message: "its pods are ending" } };
 }
 
-/** One without owners was handed over, and its runner has not taken it back yet. */
+/** A workload without owners was handed over, and its runner has not taken it back yet. */
 function isWorkloadOf({ metadata: { name, uid } }: KubeObject, { metadata }: KubeObject): boolean {
   const owners = metadata.ownerReferences ?? [];
   return owners.some((owner) => owner.uid === uid) || (owners.length === 0 && metadata.labels?.[LABELS.lrp] === name);

@@ -84,7 +84,7 @@ function lrpController(): Controller {
       return { children, ...reportInstances({ lrp, pods, ...moment }, context) };
     },
     finalizer: FINALIZER,
-    // Of a detached one it goes last, and does not come back.
+    // It goes last when an LRP is detached, and does not come back.
     needsFinalizer: ({ spec }) => !spec.detached,
     finalize: (lrp, context) => endInstances(Deployment, lrp, context),
   });

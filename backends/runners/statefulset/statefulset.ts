@@ -65,7 +65,7 @@ const lrpController = defineController({
   permissions: [{ resource: Pod, verbs: ["delete", "patch"] }],
   reconcile: runInstances,
   finalizer: FINALIZER,
-  // Of a detached one it goes last, and does not come back.
+  // It goes last when an LRP is detached, and does not come back.
   needsFinalizer: ({ spec }) => !spec.detached,
   finalize: (lrp, context) => endInstances(StatefulSet, lrp, context),
 });
