@@ -1,5 +1,6 @@
 // All controllers of CF's kinds. Those that ask service brokers are one leader's; the others need none: each is a pure translation, and claims decide races.
 import type { MakeDropletImage } from "../blobs/registry/images/make-droplet-image.ts";
+import type { IsKnownToAll } from "../crds/replica/skew.ts";
 import type { Controller } from "../kube/controller/controller.ts";
 import { adjustmentController } from "./adjustment/adjustment.ts";
 import { appController, appGUIDController } from "./app/app.ts";
@@ -49,6 +50,8 @@ export interface ControllersOptions {
   apiURL: string;
   /** Host names of the CF API beside that of `apiURL`. */
   otherAPIHosts?: readonly string[];
+  /** Whether all live replicas know a feature; all do when left out. */
+  isKnownToAll?: IsKnownToAll;
   hasContent: HasContent;
   /** Undefined where there is no registry: droplets that are files then run where they are unpacked. */
   makeDropletImage?: MakeDropletImage | undefined;

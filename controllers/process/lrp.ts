@@ -11,6 +11,7 @@ import { generatedName } from "../../crds/object-names.ts";
 import { processTypeLabel } from "../../crds/process/defaults.ts";
 import { mainMemoryMB, sidecarsOfType } from "../../crds/sidecar.ts";
 import type { Process } from "../../crds/process/process.ts";
+import type { IsKnownToAll } from "../../crds/replica/skew.ts";
 import type { Revision, RevisionProcess } from "../../crds/revision/revision.ts";
 import type { Draft } from "../../kube/client/client.ts";
 import { apiVersionOf } from "../../kube/api/resource-ref.ts";
@@ -24,6 +25,11 @@ export interface RunnerCapabilities {
   rendering?: string;
   /** By which it holds its LRPs. One that is there from the start costs no write. */
   finalizer?: string;
+}
+
+/** Without the finalizer while controllers run that would take it off. */
+export function toUsable({ finalizer, ...others }: RunnerCapabilities, isKnownToAll: IsKnownToAll): RunnerCapabilities {
+  return finalizer !== undefined && isKnownToAll("finalizer-at-creation") ? { ...others, finalizer } : others;
 }
 
 export interface LRPInput {

@@ -7,6 +7,7 @@ import { groupVariables } from "../../crds/environment-group/group-variables.ts"
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import type { LRP } from "../../crds/lrp/lrp.ts";
 import { displayNameOf } from "../../crds/object-names.ts";
+import type { IsKnownToAll } from "../../crds/replica/skew.ts";
 import type { Process } from "../../crds/process/process.ts";
 import type { Revision, RevisionProcess } from "../../crds/revision/revision.ts";
 import type { Reader } from "../../kube/cache/reader.ts";
@@ -15,7 +16,7 @@ import { NotReady, type RemoteClusters } from "../../kube/controller/controller.
 import { listRouteURLs } from "../shared/route-urls.ts";
 import type { AppHistory } from "../shared/rollouts.ts";
 import { getTenancy } from "../shared/tenancy.ts";
-import { planLRP, type LRPPlace } from "./lrp.ts";
+import { planLRP, toUsable, type LRPPlace } from "./lrp.ts";
 
 export interface LRPContext {
   guid: string;
@@ -24,6 +25,7 @@ export interface LRPContext {
   read: Reader;
   history: AppHistory;
   clusters: RemoteClusters;
+  isKnownToAll: IsKnownToAll;
 }
 
 interface LRPVersion {
@@ -35,7 +37,7 @@ interface LRPVersion {
 
 /** @throws NotReady while an input of the LRP is missing */
 export function makeLRP(process: Process, app: App, context: LRPContext & LRPVersion): Draft {
-  const { guid, appGUID, apiURL, read, revision, share, place = {} } = context;
+  const { guid, appGUID, apiURL, isKnownToAll, read, revision, share, place = {} } = context;
   const { namespace } = process.metadata;
   if (place.owner !== undefined) refuseVolumes(revision);
   const snapshot = getSnapshot(process, revision);
@@ -53,7 +55,7 @@ export function makeLRP(process: Process, app: App, context: LRPContext & LRPVer
       apiURL,
       uris: listRouteURLs(read, { namespace, name: app.metadata.name, processType: process.spec.type }, tenancy),
       groupEnv: groupVariables(read.find(EnvironmentGroup, { namespace: SYSTEM_NAMESPACE, name: "running" })),
-      capabilities: findRunner(snapshot.runner)?.status?.capabilities ?? {},
+      capabilities: toUsable(findRunner(snapshot.runner)?.status?.capabilities ?? {}, isKnownToAll),
       place,
     },
     share,

@@ -4,7 +4,7 @@ import { LABELS } from "../../crds/labels.ts";
 import type { LRP } from "../../crds/lrp/lrp.ts";
 import { aDroplet, anLRP, aProcess, aRevision } from "../../crds/testing/objects.ts";
 import { tenancy } from "../shared/testing/fixtures.ts";
-import { planLRPUpdate, lrpName, planLRP, type LRPInput } from "./lrp.ts";
+import { planLRPUpdate, lrpName, planLRP, toUsable, type LRPInput } from "./lrp.ts";
 import { planLRPs, planStopped, desiredInstances } from "./plan.ts";
 
 const droplet = aDroplet();
@@ -54,6 +54,13 @@ describe("the LRP", () => {
     const { metadata, spec } = planLRP({ ...inputAt(1), capabilities }, { instances: 2 }) as unknown as LRP;
     expect([metadata.finalizers, spec.rendering]).toEqual([["runner.example.com/instances"], "2"]);
     expect(lrp.metadata.finalizers).toBeUndefined();
+  });
+
+  test("has no finalizer while a live replica does not know it", () => {
+    const capabilities = { rendering: "2", finalizer: "runner.example.com/instances" };
+    expect(toUsable(capabilities, () => false)).toEqual({ rendering: "2" });
+    expect(toUsable(capabilities, (feature) => feature === "finalizer-at-creation")).toEqual(capabilities);
+    expect(toUsable({}, () => true)).toEqual({});
   });
 
   test("is whole and labelled by the contract", () => {

@@ -9,6 +9,7 @@ import { IsolationSegment } from "../../crds/isolation-segment/isolation-segment
 import { LRP } from "../../crds/lrp/lrp.ts";
 import { PlacementDecision } from "../../crds/placement-decision/placement-decision.ts";
 import { Process } from "../../crds/process/process.ts";
+import { KNOWN_TO_ALL, type IsKnownToAll } from "../../crds/replica/skew.ts";
 import { Revision } from "../../crds/revision/revision.ts";
 import { rolloutProcessGUID } from "../../crds/rollout/rules.ts";
 import { Rollout } from "../../crds/rollout/rollout.ts";
@@ -73,6 +74,8 @@ const OWNING_APP_GUID_INDEX = "controllers/owning-app-guid";
 export interface ProcessOptions {
   /** The address of the CF API, for VCAP_APPLICATION. */
   apiURL: string;
+  /** Whether all live replicas know a feature; all do when left out. */
+  isKnownToAll?: IsKnownToAll;
 }
 
 const PROCESS_WATCHES: readonly WatchRule[] = [
@@ -85,7 +88,7 @@ const PROCESS_WATCHES: readonly WatchRule[] = [
   watch(Rollout, (rollout) => ({ [OWNING_APP_INDEX]: indexByApp(rollout)[0] ?? "" })),
 ];
 
-export function processController({ apiURL }: ProcessOptions): Controller {
+export function processController(options: ProcessOptions): Controller {
   return defineController({
     name: "process",
     for: Process,
@@ -120,7 +123,7 @@ export function processController({ apiURL }: ProcessOptions): Controller {
     permissions: [{ resource: Secret, verbs: ["get", "patch"] }],
     watches: PROCESS_WATCHES,
 
-    reconcile: (process, context) => reconcileProcess(process, apiURL, context),
+    reconcile: (process, context) => reconcileProcess(process, options, context),
     finalize: finalizeProcess,
   });
 }
@@ -136,7 +139,11 @@ function findDecision({ metadata: { namespace, name } }: Process, read: Reader):
   return read.find(PlacementDecision, { namespace, name });
 }
 
-async function reconcileProcess(process: Process, apiURL: string, context: ReconcileContext): Promise<ReconcileResult> {
+async function reconcileProcess(
+  process: Process,
+  { apiURL, isKnownToAll = KNOWN_TO_ALL }: ProcessOptions,
+  context: ReconcileContext,
+): Promise<ReconcileResult> {
   const { read, clusters } = context;
   const app = getApp(read, process);
   const appGUID = resolveGUID(App, app, context).guid;
@@ -147,7 +154,7 @@ async function reconcileProcess(process: Process, apiURL: string, context: Recon
   const planned = process.spec.detached
     ? await detachProcess(process, lrps, { history, client: context.client, decision: findDecision(process, read) })
     : (planAttached(process, lrps, context) ??
-      reconcileLRPs(process, app, { guid, appGUID, apiURL, read, history, clusters }));
+      reconcileLRPs(process, app, { guid, appGUID, apiURL, isKnownToAll, read, history, clusters }));
   return {
     ...(await withSecrets(planned, context)),
     ...toAppOwnership(app, appGUID, labels),

@@ -10,6 +10,7 @@ import { isUnreadable } from "../../kube/cache/errors.ts";
 import type { Informers } from "../../kube/cache/informers.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import type { Operation } from "../operations/operations.ts";
+import { cupolaVersion } from "../version.ts";
 
 /** Label of the replicas' Leases. */
 const REPLICAS_LABEL = "cupola.dev/replicas";
@@ -17,6 +18,7 @@ const REPLICA_GROUP = "replica";
 /** Annotations of a replica's Lease. */
 export const REPLICA_ANNOTATIONS = {
   operations: "cupola.dev/operations",
+  version: "cupola.dev/version",
   telemetry: "cupola.dev/telemetry-url",
   authority: "cupola.dev/telemetry-authority",
   logs: "cupola.dev/logs",
@@ -90,7 +92,11 @@ export function joinReplicas({
     namespace: SYSTEM_NAMESPACE,
     groupLabel: REPLICAS_LABEL,
     group: REPLICA_GROUP,
-    annotations: { [REPLICA_ANNOTATIONS.operations]: operations.join(","), ...annotations },
+    annotations: {
+      [REPLICA_ANNOTATIONS.operations]: operations.join(","),
+      [REPLICA_ANNOTATIONS.version]: cupolaVersion(),
+      ...annotations,
+    },
   });
 }
 

@@ -19,6 +19,8 @@ import { createImageRemovalTask } from "./image-removal.ts";
 import { createServiceUsageRecorder } from "./service-usage-recorder.ts";
 import { createUsageRecorder } from "./usage-recorder.ts";
 import { listBuilderControllers, toBuildRegistry } from "./builders.ts";
+import { isKnownToAll } from "../leases/live-versions.ts";
+import { findLiveMembers } from "../leases/replica-membership.ts";
 import { toSingleton, runSingletons, type Singleton } from "../leases/singletons.ts";
 import { createLogDrains } from "../telemetry/log-drains.ts";
 import type { PlatformContext, PeerServers } from "../platform-context.ts";
@@ -69,6 +71,7 @@ function toControllersOptions({
   options,
   policies,
   clusters,
+  membership,
 }: PlatformContext): Parameters<typeof createControllers>[0] {
   if (!policies?.gate) throw new Error("the controllers need the policies of their process");
   return {
@@ -76,6 +79,7 @@ function toControllersOptions({
     apiURL,
     otherAPIHosts: options.login?.tokenLoginHosts ?? [],
     startGate: policies.gate,
+    isKnownToAll: (feature) => isKnownToAll(feature, findLiveMembers(membership)),
     hasContent: (space, digest) => blobs.has(space, digest),
     makeDropletImage: registry && createDropletImages(registry.client, registry.prefix),
   };
