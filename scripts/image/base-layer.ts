@@ -1,6 +1,7 @@
 // The lowest layer: what a Node program needs of an operating system, without a shell or a package manager.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { ownProcessor, type Processor } from "./processor.ts";
 import { providePackages } from "./debian-packages.ts";
 import { listFolder, type ImageEntry } from "./image-entries.ts";
 
@@ -23,8 +24,10 @@ nogroup:x:65534:
 const UNUSED = /^usr\/(share\/(doc|man|lintian|locale)|sbin|lib\/[^/]+\/(gconv|audit))(\/|$)/;
 
 /** Entries of the layer, and the versions of the packages in it. @throws Error when the packages cannot be had */
-export async function listBaseEntries(): Promise<{ entries: ImageEntry[]; versions: string[] }> {
-  const { root, versions } = await providePackages(BASE_PACKAGES);
+export async function listBaseEntries(
+  processor: Processor = ownProcessor(),
+): Promise<{ entries: ImageEntry[]; versions: string[] }> {
+  const { root, versions } = await providePackages(BASE_PACKAGES, processor);
   const files = listFolder(root, "/", { exclude: (path) => UNUSED.test(path) });
   const etc = { passwd: PASSWD, group: GROUP, "nsswitch.conf": "hosts: files dns\n" };
   return {

@@ -1,10 +1,12 @@
 // The image of Cupola: a small Debian base, Node, the production dependencies, and our sources, which Node runs as they are.
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { IMAGE_USER, listBaseEntries } from "./base-layer.ts";
 import { isOnlyForTests } from "../shipped-sources.ts";
 import { listCompileCache } from "./compile-cache.ts";
 import { listFolder, type ImageEntry } from "./image-entries.ts";
+import { provideNode } from "./node-binary.ts";
+import { ownProcessor, type Processor } from "./processor.ts";
 import { writeImage, type WrittenImage } from "./oci-image.ts";
 import { provideProductionModules } from "./production-modules.ts";
 
@@ -21,21 +23,35 @@ export function cupolaVersion(): string {
   return (JSON.parse(readFileSync(join(CHECKOUT, "package.json"), "utf8")) as { version: string }).version;
 }
 
-/** Writes the image into `layout`, for this machine's processor. @param reference its name, with a tag. @throws Error that names what is missing */
-export async function writeCupolaImage(layout: string, reference: string): Promise<WrittenImage> {
-  const [base, modules] = [await listBaseEntries(), await provideProductionModules(CHECKOUT)];
+/** An image, and Debian's packages in it. */
+export interface WrittenCupolaImage extends WrittenImage {
+  debian: readonly string[];
+}
+
+/** Writes the image into `layout`. @param reference its name, with a tag. @throws Error that names what is missing */
+export async function writeCupolaImage(
+  layout: string,
+  reference: string,
+  processor: Processor = ownProcessor(),
+): Promise<WrittenCupolaImage> {
+  if (process.platform !== "linux") throw new Error("build the image on Linux");
+  const [base, modules] = [await listBaseEntries(processor), await provideProductionModules(CHECKOUT)];
+  const node = await provideNode(CHECKOUT, processor);
   const dependencies = listFolder(modules, "/cupola/node_modules", { exclude: (path) => UNUSED_OF_MODULES.test(path) });
   const sources = listSources();
-  const compiled = await listCompileCache([...dependencies, ...sources], nodeProgram());
-  return writeImage(layout, {
+  // Only a Node that runs here can make it; without it a build starts more slowly.
+  const compiled =
+    processor === ownProcessor() ? await listCompileCache([...dependencies, ...sources], node) : undefined;
+  const image = await writeImage(layout, {
     reference,
+    processor,
     layers: [
       { name: "Debian's C and C++ libraries, certificate authorities", entries: base.entries },
-      { name: "Node", entries: [nodeEntry()] },
+      { name: "Node", entries: [{ type: "file", path: "/usr/bin/node", mode: 0o755, source: node }] },
       { name: "dependencies", entries: dependencies },
       { name: "Cupola", entries: sources },
       // Other bytes on another CPU, so that it is a layer of its own.
-      { name: "compile cache of fetch-package", entries: compiled },
+      ...(compiled ? [{ name: "compile cache of fetch-package", entries: compiled }] : []),
     ],
     config: {
       User: `${IMAGE_USER.uid}:${IMAGE_USER.gid}`,
@@ -51,17 +67,7 @@ export async function writeCupolaImage(layout: string, reference: string): Promi
       },
     },
   });
-}
-
-function nodeEntry(): ImageEntry {
-  return { type: "file", path: "/usr/bin/node", mode: 0o755, source: nodeProgram() };
-}
-
-function nodeProgram(): string {
-  const source = join(CHECKOUT, "node_modules", `node-linux-${process.arch}`, "bin", "node");
-  if (process.platform !== "linux" || !existsSync(source))
-    throw new Error(`${source} is not there: build the image on Linux, after npm ci with optional dependencies`);
-  return source;
+  return { ...image, debian: base.versions };
 }
 
 function listSources(): ImageEntry[] {

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { pack } from "tar-stream";
 import type { ImageEntry } from "./image-entries.ts";
+import { ownProcessor, type Processor } from "./processor.ts";
 import { blobPath, writeLayer, type Descriptor } from "./oci-layer.ts";
 
 /** `config` of the image's configuration, in OCI's own words. */
@@ -24,6 +25,8 @@ export interface ImageSpec {
   config: ImageConfig;
   /** Full reference with a tag, as in `registry.example.org/cupola:0.1.0`: the name under which a container runtime imports the tar. */
   reference: string;
+  /** This machine's when left out. */
+  processor?: Processor;
 }
 
 export interface WrittenImage {
@@ -40,19 +43,15 @@ const CONFIG_TYPE = "application/vnd.oci.image.config.v1+json";
 const INDEX_TYPE = "application/vnd.oci.image.index.v1+json";
 const CREATED = "1970-01-01T00:00:00Z";
 
-/** OCI's name of a processor of Node's name. */
-function architecture(): string {
-  return process.arch === "x64" ? "amd64" : process.arch;
-}
-
-/** Writes layers, configuration and manifest into the folder `layout`. It is for this machine's processor, on Linux. */
+/** Writes layers, configuration and manifest into the folder `layout`. It is for Linux. */
 export async function writeImage(layout: string, spec: ImageSpec): Promise<WrittenImage> {
+  const { processor = ownProcessor() } = spec;
   mkdirSync(join(layout, "blobs", "sha256"), { recursive: true });
   const layers = [];
   for (const { entries } of spec.layers) layers.push(await writeLayer(layout, entries));
   const config = putJson(layout, CONFIG_TYPE, {
     created: CREATED,
-    architecture: architecture(),
+    architecture: processor,
     os: "linux",
     config: spec.config,
     rootfs: { type: "layers", diff_ids: layers.map(({ diffId }) => diffId) },
@@ -65,16 +64,16 @@ export async function writeImage(layout: string, spec: ImageSpec): Promise<Writt
     layers: layers.map(({ descriptor }) => descriptor),
   });
   writeFileSync(join(layout, "oci-layout"), JSON.stringify({ imageLayoutVersion: "1.0.0" }));
-  writeFileSync(join(layout, "index.json"), JSON.stringify(toIndex(manifest, spec.reference)));
+  writeFileSync(join(layout, "index.json"), JSON.stringify(toIndex(manifest, spec.reference, processor)));
   return { layout, digest: manifest.digest, size: layers.reduce((sum, { descriptor }) => sum + descriptor.size, 0) };
 }
 
-function toIndex(manifest: Descriptor, reference: string): object {
+function toIndex(manifest: Descriptor, reference: string, processor: Processor): object {
   const tag = /:([^:/@]+)$/.exec(reference)?.[1];
   if (!tag)
     throw new Error(`"${reference}" is no reference with a tag: write one, as in registry.example.org/cupola:1`);
   const annotations = { "io.containerd.image.name": reference, "org.opencontainers.image.ref.name": tag };
-  const platform = { architecture: architecture(), os: "linux" };
+  const platform = { architecture: processor, os: "linux" };
   return { schemaVersion: 2, mediaType: INDEX_TYPE, manifests: [{ ...manifest, platform, annotations }] };
 }
 
@@ -89,7 +88,13 @@ function putJson(layout: string, mediaType: string, value: object): Descriptor {
 export async function writeImageTar(layout: string, file: string): Promise<void> {
   const tar = pack();
   const output = pipeline(tar, createWriteStream(file));
-  const names = ["oci-layout", "index.json", ...readdirSync(join(layout, "blobs", "sha256")).map(blobName)];
+  const names = [
+    "oci-layout",
+    "index.json",
+    ...readdirSync(join(layout, "blobs", "sha256"))
+      .sort()
+      .map(blobName),
+  ];
   for (const name of names) {
     const { size } = statSync(join(layout, name));
     await pipeline(createReadStream(join(layout, name)), tar.entry({ name, size, mtime: new Date(0) }));

@@ -36,18 +36,26 @@ export async function writeLayer(layout: string, entries: readonly ImageEntry[])
   const folder = join(layout, "blobs", "sha256");
   mkdirSync(folder, { recursive: true });
   const temp = join(folder, `.layer-${process.pid}-${performance.now()}`);
-  const [content, compressed] = [createHash("sha256"), createHash("sha256")];
-  const tar = pack();
-  const output = pipeline(tar, tap(content), createGzip({ level: 6 }), tap(compressed), createWriteStream(temp));
   try {
-    await Promise.all([addEntries(tar, completeEntries(entries)), output]);
-    const digest = `sha256:${compressed.digest("hex")}`;
+    const { digest, diffId } = await writeTarGz(temp, entries);
     const { size } = statSync(temp);
     renameSync(temp, blobPath(layout, digest));
-    return { descriptor: { mediaType: LAYER_TYPE, digest, size }, diffId: `sha256:${content.digest("hex")}` };
+    return { descriptor: { mediaType: LAYER_TYPE, digest, size }, diffId };
   } finally {
     rmSync(temp, { force: true });
   }
+}
+
+/** Writes the entries as tar.gz. `digest` is that of the file, `diffId` that of the tar. */
+export async function writeTarGz(
+  file: string,
+  entries: readonly ImageEntry[],
+): Promise<{ digest: string; diffId: string }> {
+  const [content, compressed] = [createHash("sha256"), createHash("sha256")];
+  const tar = pack();
+  const output = pipeline(tar, tap(content), createGzip({ level: 6 }), tap(compressed), createWriteStream(file));
+  await Promise.all([addEntries(tar, completeEntries(entries)), output]);
+  return { digest: `sha256:${compressed.digest("hex")}`, diffId: `sha256:${content.digest("hex")}` };
 }
 
 function tap(hash: Hash): Transform {
