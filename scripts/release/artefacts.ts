@@ -1,4 +1,4 @@
-// What a release consists of, in one folder: npm package, chart, kinds, images, bill of materials, notes and checksums. Two builds of one commit are equal.
+// Makes all parts of a release in one folder: npm package, chart, kinds, images, bill of materials, notes and checksums. Two builds of one commit are equal.
 import { createHash } from "node:crypto";
 import {
   createReadStream,

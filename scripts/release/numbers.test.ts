@@ -1,4 +1,4 @@
-// One number in four files, and the section of the changelog that belongs to it.
+// Four files have one number, and the section of the changelog that belongs to it.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
