@@ -43,7 +43,7 @@ const errorBody = z.strictObject({
 });
 
 /** Addresses of other servers that answer under this one's, and prefixes of addresses rather than addresses. */
-const servedElsewhere = new Set(["/routing", "/v3/environment_variable_groups"]);
+const servedElsewhere = new Set(["/routing", "/networking/v1/external", "/v3/environment_variable_groups"]);
 
 function linksIn(value: unknown, at: string): { href: string; method?: string; at: string }[] {
   if (typeof value !== "object" || value === null) return [];

@@ -1,5 +1,6 @@
 // Quotas: what exceeds one is refused by the CF API, and by kubectl not put in force until there is room.
 import { expect } from "vitest";
+import { BackendClass } from "../../../crds/backend-class/backend-class.ts";
 import { ServiceInstance } from "../../../crds/service-instance/service-instance.ts";
 import { eventually } from "../../eventually.ts";
 import type { Json } from "../kubernetes/api.ts";
@@ -160,7 +161,12 @@ export const quotaRows: readonly RuleRow[] = [
     rule: "quota: number of routes with a port",
     async shows(world) {
       const home = await limited(world, "q-ports", { routes: { total_routes: 2, total_reserved_ports: 1 } });
-      const tcp = (name: string, port: number): ObjectToMake => route(home, name, { host: "", port });
+      const [router, domainRef] = ["quota-tcp", { name: "tcp.quota" }];
+      const parameters = { tcpPorts: "1001-1002", tcpGroup: router };
+      await world.env.root.create(BackendClass, { metadata: { name: router }, spec: { role: "router", parameters } });
+      const spec = { name: domainRef.name, protocols: ["tcp"], router };
+      await made(world, { kind: "Domain", namespace: SYSTEM, name: domainRef.name, spec });
+      const tcp = (name: string, port: number): ObjectToMake => route(home, name, { host: "", domainRef, port });
       await made(world, tcp("first", 1001));
       await inForce(world, tcp("first", 1001));
       await notInForce(world, "admin", tcp("second", 1002), "PortQuotaExceeded");
