@@ -4,6 +4,7 @@ import { GROUP } from "./groups.ts";
 import { HUB_USER } from "./hub-account.ts";
 import { INTERNAL_LABELS, OBSERVE_LABELS } from "./labels.ts";
 import { LRP } from "./lrp/lrp.ts";
+import { REGISTRY_SECRET } from "./registry-secret.ts";
 import { RouteBinding } from "./route-binding/route-binding.ts";
 import { foreignKeysKept, forbid, metadataOf, RESERVED_NAMESPACE } from "./platform-policies.ts";
 
@@ -56,7 +57,7 @@ function contentPolicy(): AdmissionPolicy {
       ),
       forbid(
         `object == null || oldObject != null || (${ownSecretsOnly()} && (!has(object.spec.volumes) || size(object.spec.volumes) == 0))`,
-        "LRPs of the hub use Secrets of variables that the hub made, no other Secrets, and no volumes",
+        `LRPs of the hub use Secrets of variables that the hub made, ${REGISTRY_SECRET} to pull images, no other Secrets, and no volumes`,
       ),
       forbid(
         "object == null || !has(object.spec.destinations) || object.spec.destinations.all(one, !has(one.namespace))",
@@ -71,7 +72,8 @@ function ownSecretsOnly(): string {
     "(!has(object.spec.env) || object.spec.env.all(one, !has(one.valueFrom) || one.valueFrom.secretKeyRef.name.matches('" +
     `${ENV_SECRET}')))`;
   const files = `(!has(object.spec.serviceFiles) || object.spec.serviceFiles.secretRef.name.matches('${ENV_SECRET}'))`;
-  return `${env} && ${files}`;
+  const ref = "object.spec.droplet.imagePullSecretRef";
+  return `${env} && ${files} && (!has(${ref}) || ${ref}.name == '${REGISTRY_SECRET}')`;
 }
 
 function secretPolicy(): AdmissionPolicy {

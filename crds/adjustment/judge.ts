@@ -31,7 +31,7 @@ export interface Judgement {
 
 export const MAX_REFUSALS = 50;
 /** Bytes of JSON: each Revision and LRP carries the patch. */
-const MAX_BYTES = 16_384;
+export const MAX_BYTES = 16_384;
 const MAX_CONTAINERS = 50;
 
 /** Why fields of a pod template are the platform's. Any other is said to be no field that can be adjusted. */
@@ -64,11 +64,15 @@ const OF_THE_PLATFORM: Readonly<Record<string, string>> = {
 };
 
 /** Judges a patch by the fields that the operator allows. @param allowed of allowedFields() */
-export function judgePatch(patch: unknown, allowed: readonly AdjustableName[]): Judgement {
+export function judgePatch(
+  patch: unknown,
+  allowed: readonly AdjustableName[],
+  { maxBytes = MAX_BYTES }: { maxBytes?: number } = {},
+): Judgement {
   const parsed = z.record(z.string(), z.unknown()).safeParse(patch);
   if (!parsed.success) return refuseWhole("a patch is a map with metadata and spec, as of a pod template");
-  if (Buffer.byteLength(JSON.stringify(patch)) > MAX_BYTES)
-    return refuseWhole(`a patch has at most ${MAX_BYTES} bytes of JSON; keep long values in annotations short`);
+  if (Buffer.byteLength(JSON.stringify(patch)) > maxBytes)
+    return refuseWhole(`a patch has at most ${maxBytes} bytes of JSON; keep long values in annotations short`);
   const judge = new PatchJudge(allowed);
   judge.readTemplate(parsed.data);
   return { patch: judge.patch, refused: judge.refused.slice(0, MAX_REFUSALS) };

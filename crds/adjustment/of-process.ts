@@ -1,8 +1,8 @@
 // The adjustments of a process as a Revision records them and an LRP carries them. Pure.
 import type { BackendClass } from "../backend-class/backend-class.ts";
 import type { Adjustment } from "./adjustment.ts";
-import { allowedFields } from "./adjustable.ts";
-import { judgePatch, type PodPatch } from "./judge.ts";
+import { ADJUSTABLE, allowedFields, type AdjustableName } from "./adjustable.ts";
+import { judgePatch, MAX_BYTES, type PodPatch } from "./judge.ts";
 import { foldPatches } from "./merge.ts";
 
 /** Adjustments of a process that act: the first by name. Each Revision carries them all. */
@@ -28,9 +28,19 @@ export function findPatch(
   return Object.keys(patch).length === 0 ? undefined : JSON.stringify(sortKeys(patch));
 }
 
-/** The patch that `findPatch` wrote. */
+const ALL_FIELDS = Object.keys(ADJUSTABLE) as AdjustableName[];
+
+/** The patch that `findPatch` wrote. Of one that somebody else wrote into an LRP, such as a stolen hub, only fields that can be adjusted are left. */
 export function parsePatch(text: string): PodPatch {
-  return JSON.parse(text) as PodPatch;
+  return judgePatch(parseJSON(text), ALL_FIELDS, { maxBytes: MAX_ADJUSTMENTS * MAX_BYTES }).patch;
+}
+
+function parseJSON(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 /** Maps have no order: equal patches are equal texts. */

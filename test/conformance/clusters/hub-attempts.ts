@@ -90,6 +90,7 @@ function hubRoute(hub: string, change: { metadata?: Json; spec?: Json } = {}): J
 /** Everything that a hub needs. */
 export function listHubDuties({ hub, own, lent, lrp }: SpokePlaces): Attempt[] {
   const env = [{ name: "A", valueFrom: { secretKeyRef: { name: "shop-env-0123456789abcdef", key: "A" } } }];
+  const droplet = { ...SPEC.droplet, imagePullSecretRef: { name: "cupola-registry" } };
   return [
     create("a namespace of its own", NAMESPACES, namespaceOf(hub)),
     create(
@@ -102,7 +103,7 @@ export function listHubDuties({ hub, own, lent, lrp }: SpokePlaces): Attempt[] {
       metadata: { labels: { "cupola.dev/hub": hub, "cupola.dev/namespace": "space" } },
     }),
     create("a Secret of variables", SECRETS(own), secretOf(hub)),
-    create("an LRP", LRPS(own), hubLRP(hub, { spec: { env } })),
+    create("an LRP", LRPS(own), hubLRP(hub, { spec: { env, droplet } })),
     create("a route", ROUTES(own), hubRoute(hub)),
     patch("an LRP's instances", `${LRPS(own)}/${lrp}`, { spec: { instances: 3 } }),
     remove("an LRP", `${LRPS(own)}/${lrp}`),
@@ -187,6 +188,7 @@ function attacksOnContents({ hub, own, others, foreign }: SpokePlaces): Attempt[
   const withEnv = (name: string): Json => ({ env: [{ name: "A", valueFrom: { secretKeyRef: { name, key: "k" } } }] });
   const owner = { apiVersion: "v1", kind: "ConfigMap", name: "gone", uid: "00000000-0000-4000-8000-000000000000" };
   const files = { mountPath: "/etc/f", secretRef: { name: "cupola-registry" }, items: [{ key: "k", path: "a/b" }] };
+  const droplet = { ...SPEC.droplet, imagePullSecretRef: { name: "database" } };
   const abroad = [{ appGUID: "guid", app: "shop", namespace: foreign, processType: "web", port: 8080 }];
   const volumes = [{ mountPath: "/data", claimName: "theirs", readOnly: true }];
   return [
@@ -202,6 +204,7 @@ function attacksOnContents({ hub, own, others, foreign }: SpokePlaces): Attempt[
     create("an LRP with the registry's credential", LRPS(own), hubLRP(hub, { spec: withEnv("cupola-registry") })),
     create("an LRP with somebody's Secret", LRPS(own), hubLRP(hub, { spec: withEnv("database") })),
     create("an LRP with somebody's Secret as a file", LRPS(own), hubLRP(hub, { spec: { serviceFiles: files } })),
+    create("an LRP that pulls by somebody's Secret", LRPS(own), hubLRP(hub, { spec: { droplet } })),
     create("an LRP with a volume", LRPS(own), hubLRP(hub, { spec: { volumes } })),
     create("a route in a foreign namespace", ROUTES(foreign), hubRoute(hub)),
     create("a route without the mark", ROUTES(own), hubRoute(hub, { metadata: { labels: {} } })),
