@@ -62,10 +62,11 @@ export function toReleased({ metadata }: LRP): Record<string, unknown> {
   };
 }
 
-/** Names of the Secrets that the pods of an LRP read. Pure. */
+/** Names of the Secrets that the pods of an LRP read, and that of the credential by which nodes pull their image. Pure. */
 export function secretsOf({ spec }: LRP): string[] {
   const ofVariables = spec.env.flatMap(({ valueFrom }) => valueFrom?.secretKeyRef.name ?? []);
-  return [...new Set([...ofVariables, ...(spec.serviceFiles ? [spec.serviceFiles.secretRef.name] : [])])];
+  const others = [spec.serviceFiles?.secretRef.name, spec.droplet.imagePullSecretRef?.name];
+  return [...new Set([...ofVariables, ...others.filter((name) => name !== undefined)])];
 }
 
 async function releaseSecret(client: KubeClient, key: { namespace: string; name: string }): Promise<void> {
