@@ -9,6 +9,8 @@ import { serveSessions, type SessionTarget } from "./ssh-sessions.ts";
 const MAX_CONNECTIONS = 1_000;
 const MAX_ATTEMPTS = 3;
 const IDLE_MS = 30 * 60_000;
+/** For the last packet to a client that reads nothing. */
+const GOODBYE_MS = 1_000;
 /** How long after its revocation a right ends sessions. */
 const RECHECK_MS = 60_000;
 /** Rechecks that fail because the cluster does not answer, until sessions end. */
@@ -44,7 +46,10 @@ export function createSSHServer(options: SSHServerOptions): SSHServer {
   const sockets = new Map<string, Socket>();
   const ssh = new ssh2.Server({ hostKeys: [options.hostKey], ident: "cupola" }, (connection, { ip, port }) => {
     const socket = sockets.get(`${ip}:${port}`);
-    serveConnection(connection, options, () => socket && room.leave(socket));
+    if (!socket) return void connection.end();
+    serveConnection({ connection, socket, hangUp: () => hangUp(connection, socket) }, options, () =>
+      room.leave(socket),
+    );
   });
   const net = createServer({ noDelay: true }, (socket) => {
     const key = `${socket.remoteAddress}:${socket.remotePort}`;
@@ -72,34 +77,58 @@ async function listen(net: NetServer, host: string, port: number): Promise<numbe
   return (net.address() as AddressInfo).port;
 }
 
+interface Client {
+  connection: Connection;
+  socket: Socket;
+  hangUp(): void;
+}
+
+/** Says goodbye, and closes the connection whatever the client does: `end` of ssh2 leaves that to the client. */
+function hangUp(connection: Connection, socket: Socket): void {
+  connection.end();
+  socket.destroySoon();
+  setTimeout(() => socket.destroy(), GOODBYE_MS).unref();
+}
+
 function serveConnection(
-  connection: Connection,
+  client: Client,
   { authorize, log, timings = {} }: SSHServerOptions,
   onAuthenticated: () => void,
 ): void {
+  const { connection, socket } = client;
   let target: AuthorizedTarget | undefined;
   let attempts = 0;
   // Clients that go away, and those that speak no SSH.
-  connection.on("error", (err) => log.debug({ err }, "an SSH connection failed"));
+  connection.on("error", (err) => {
+    log.debug({ err }, "an SSH connection failed");
+    client.hangUp();
+  });
   connection.on("authentication", (context) => {
     if (context.method === "none") return context.reject(["password"]);
     attempts += 1;
     if (context.method !== "password" || attempts > MAX_ATTEMPTS) {
       context.reject(["password"]);
-      if (attempts > MAX_ATTEMPTS) connection.end();
+      if (attempts > MAX_ATTEMPTS) client.hangUp();
       return;
     }
-    void authorize(context.username, context.password).then((found) => {
-      target = found;
-      answer(context, found !== undefined);
-    });
+    authorize(context.username, context.password)
+      .then((found) => {
+        // A client that has gone meanwhile would take a place that nothing gives back.
+        if (socket.destroyed) return;
+        target = found;
+        answer(context, found !== undefined);
+      })
+      .catch((err: unknown) => {
+        log.warn({ err }, "an SSH login failed");
+        client.hangUp();
+      });
   });
   connection.on("ready", () => {
     const leave = target?.takeConnection();
-    if (!target || !leave) return connection.end();
+    if (!target || !leave) return client.hangUp();
     connection.once("close", leave);
     onAuthenticated();
-    const watch = watchConnection(connection, target, { idleMs: IDLE_MS, recheckMs: RECHECK_MS, ...timings });
+    const watch = watchConnection(client, target, { idleMs: IDLE_MS, recheckMs: RECHECK_MS, ...timings });
     serveSessions(connection, { ...target, onActivity: watch.onActivity });
   });
 }
@@ -111,21 +140,21 @@ function answer(context: AuthContext, isAllowed: boolean): void {
 
 /** Ends the connection after a time without a byte, and when the caller's right is gone. */
 function watchConnection(
-  connection: Connection,
+  { connection, hangUp }: Client,
   target: AuthorizedTarget,
   { idleMs, recheckMs }: { idleMs: number; recheckMs: number },
 ): { onActivity: () => void } {
-  const idle = setTimeout(() => connection.end(), idleMs).unref();
+  const idle = setTimeout(hangUp, idleMs).unref();
   let unanswered = 0;
   const recheck = setInterval(() => {
     target.isStillAllowed().then(
       (isAllowed) => {
         unanswered = 0;
-        if (!isAllowed) connection.end();
+        if (!isAllowed) hangUp();
       },
       () => {
         unanswered += 1;
-        if (unanswered >= MAX_UNANSWERED) connection.end();
+        if (unanswered >= MAX_UNANSWERED) hangUp();
       },
     );
   }, recheckMs).unref();
