@@ -1,7 +1,8 @@
 // The SSH server, asked by a client: programs and their ends, refusals, bounds, and sessions whose right is gone.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { connect, createServer, type AddressInfo } from "node:net";
+import { connect, createServer, type AddressInfo, type Socket } from "node:net";
+import { constants } from "node:os";
 import { text } from "node:stream/consumers";
 import { pino } from "pino";
 import ssh2, { type Client, type ClientChannel } from "ssh2";
@@ -63,14 +64,17 @@ async function startServer(
   return server.listen("127.0.0.1", 0);
 }
 
-async function logIn(port: number, { username = "cf:guid/0", password = "code" } = {}): Promise<Client> {
+async function logIn(
+  port: number,
+  { username = "cf:guid/0", password = "code", sock }: { username?: string; password?: string; sock?: Socket } = {},
+): Promise<Client> {
   const client = new ssh2.Client();
   disposers.push(() => client.destroy());
   const ready = new Promise<void>((resolve, reject) => {
     client.once("ready", resolve);
     client.on("error", reject);
   });
-  client.connect({ host: "127.0.0.1", port, username, password, readyTimeout: 15_000 });
+  client.connect({ host: "127.0.0.1", port, username, password, readyTimeout: 15_000, ...(sock && { sock }) });
   await ready;
   return client;
 }
@@ -115,6 +119,71 @@ test("a channel that is closed ends its program, and so does the connection", as
   await vi.waitFor(() => expect(ended).toHaveLength(1), PATIENCE);
   client.end();
   await vi.waitFor(() => expect(ended).toHaveLength(2), PATIENCE);
+});
+
+test("a second program on one session is refused, and the first runs on", async () => {
+  const client = await logIn(await startServer());
+  const channel = await exec(client, "cat");
+  const { outgoing } = channel as unknown as { outgoing: { id: number } };
+  const { _protocol: protocol } = client as unknown as {
+    _protocol: { exec(id: number, command: string, wantReply: boolean): void };
+  };
+  protocol.exec(outgoing.id, "echo second", false);
+  channel.end("first");
+  expect((await outcome(channel)).out).toBe("first");
+});
+
+test("a program that an unnamed signal ends gives the status of a shell", async () => {
+  const client = await logIn(await startServer());
+  expect((await outcome(await exec(client, "kill -XCPU $$"))).code).toBe(128 + constants.signals.SIGXCPU);
+});
+
+test.each([
+  ["the channel", (_client: Client, channel: ClientChannel) => channel.close()],
+  ["the connection", (client: Client) => void client.destroy()],
+])("%s that closes ends a program that reads no input, and gives its place back", async (_what, close) => {
+  const leave = vi.fn();
+  const client = await logIn(await startServer({ takePlace: () => leave }));
+  ended.length = 0;
+  const channel = await exec(client, "echo up; while :; do echo output >&2; sleep 0.01; done");
+  channel.on("error", () => undefined).write(Buffer.alloc(1_000_000));
+  await once(channel, "data");
+  close(client, channel);
+  await vi.waitFor(() => expect([new Set(ended).size, leave.mock.calls.length]).toEqual([1, 1]), PATIENCE);
+});
+
+test("a client that ignores the end is cut off when its right is gone", async () => {
+  const isStillAllowed = vi.fn(() => Promise.resolve(true));
+  const port = await startServer({ isStillAllowed }, { timings: { recheckMs: 50 } });
+  const sock = connect({ port, host: "127.0.0.1", allowHalfOpen: true }).on("error", () => undefined);
+  const client = await logIn(port, { sock });
+  await exec(client, "sleep 1000");
+  sock.end = () => sock;
+  ended.length = 0;
+  isStillAllowed.mockResolvedValue(false);
+  await vi.waitFor(() => expect(new Set(ended).size).toBe(1), PATIENCE);
+});
+
+test("a forward that is ready after its connection has gone ends, and gives its place back", async () => {
+  const [asked, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const leave = vi.fn();
+  const port = await startServer({
+    takePlace: () => leave,
+    async open() {
+      asked.resolve();
+      await gate.promise;
+      return runHere({ command: "printf +; sleep 1000" });
+    },
+  });
+  const client = await logIn(port);
+  ended.length = 0;
+  client.forwardOut("127.0.0.1", 1, "127.0.0.1", 80, () => undefined);
+  await asked.promise;
+  client.destroy();
+  // Another login comes after the server has seen the end of this one.
+  await logIn(port);
+  gate.resolve();
+  await vi.waitFor(() => expect([new Set(ended).size, leave.mock.calls.length]).toEqual([1, 1]), PATIENCE);
 });
 
 test.each([
