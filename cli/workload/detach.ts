@@ -3,6 +3,8 @@ import { setTimeout as delay } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import { INDEX_GATE } from "../../crds/lrp/index-gate.ts";
 import type { LRP } from "../../crds/lrp/lrp.ts";
+import { STABLE_LABELS } from "../../crds/labels.ts";
+import { PlacementDecision } from "../../crds/placement-decision/placement-decision.ts";
 import { Process } from "../../crds/process/process.ts";
 import { Deployment, StatefulSet } from "../../kube/api/builtin.ts";
 import type { Condition, KubeObject } from "../../kube/api/object.ts";
@@ -28,6 +30,7 @@ export async function detach(kube: KubeClient, context: Context, name: string): 
   const lrps = app.lrps.filter(({ spec, metadata }) => !spec.detached && !metadata.deletionTimestamp);
   await requireDetachable(context, app, lrps);
   const processes = processesOf(lrps, app);
+  await requireNotPlaced(kube, app, processes);
   for (const process of processes) await setDetached(kube, process, true);
   context.progress.step("handing over; no instance is replaced");
   for (const process of processes) await waitFor(kube, process, (ready) => ready.reason === "Detached");
@@ -62,6 +65,36 @@ async function requireDetachable(
     );
   if (await findActive(context, resource))
     throw new Failure(`a rollout of ${resource.name} is under way`, { next: `cup rollout status ${word}` });
+}
+
+async function requireNotPlaced(
+  kube: KubeClient,
+  { namespace, resource }: AppObjects,
+  processes: readonly Process[],
+): Promise<void> {
+  const labelSelector = `${STABLE_LABELS.app}=${resource.guid}`;
+  const { items } = await kube.list(PlacementDecision, { namespace, labelSelector });
+  const refusal = judgePlaced(resource.name, processes, items);
+  if (refusal) throw refusal;
+}
+
+/** A process with a PlacementDecision cannot be detached: its LRPs may be on several clusters. Pure. */
+export function judgePlaced(
+  app: string,
+  processes: readonly Process[],
+  decisions: readonly PlacementDecision[],
+): Failure | undefined {
+  // A decision has the name of its Process.
+  const names = new Set(processes.map(({ metadata }) => metadata.name));
+  const placed = decisions.find(({ metadata }) => names.has(metadata.name));
+  if (!placed) return undefined;
+  const { processType, segment } = placed.spec;
+  return new Failure(
+    `process ${processType} of ${app} is placed on clusters by isolation segment ${segment}, and such a process cannot be handed over`,
+    {
+      next: `cup placement explain ${quoteForShell(app)} says where it runs; an app that is started in a space whose segment has no placement can be detached`,
+    },
+  );
 }
 
 function processesOf(lrps: readonly LRP[], { processes }: AppObjects): Process[] {
