@@ -1,9 +1,12 @@
 // Keeps the status of Clusters: whether they answer, what they can run, and how much of this platform is there. One replica does.
+import { App } from "../../crds/app/app.ts";
 import { BackendClass } from "../../crds/backend-class/backend-class.ts";
 import { Cluster } from "../../crds/cluster/cluster.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import { LRP } from "../../crds/lrp/lrp.ts";
 import { PlacementDecision } from "../../crds/placement-decision/placement-decision.ts";
+import { Process } from "../../crds/process/process.ts";
+import type { Reader } from "../../kube/cache/reader.ts";
 import { defineController, type Controller, type RemoteCluster } from "../../kube/controller/controller.ts";
 import { planConditions, planGivingUp, type ObserveClusters } from "./plan.ts";
 
@@ -23,10 +26,9 @@ export function clusterController({ observe, onChange }: ObserveClusters): Contr
       reads: [BackendClass],
       mapCluster: (name) => [{ namespace: SYSTEM_NAMESPACE, name }],
     },
-    reads: [PlacementDecision],
+    reads: [PlacementDecision, Process, App],
     finalizer: CLUSTER_FINALIZER,
-    finalize: ({ metadata: { name } }, { read }) =>
-      planGivingUp(name, read.list(PlacementDecision).filter((one) => isHeldBy(one, name)).length),
+    finalize: ({ metadata: { name } }, { read }) => planGivingUp(name, countHolding(name, read)),
     sources: [
       (enqueue, signal) => {
         const stop = onChange((name) => enqueue({ namespace: SYSTEM_NAMESPACE, name }));
@@ -53,11 +55,20 @@ export function clusterController({ observe, onChange }: ObserveClusters): Contr
   });
 }
 
-/** The decision of a process that is being deleted goes with it. */
-function isHeldBy({ metadata, spec }: PlacementDecision, cluster: string): boolean {
-  return (
-    !metadata.deletionTimestamp && spec.assignments.some((one) => one.cluster === cluster && one.indexes.length > 0)
-  );
+/** The processes that run on a cluster, and so have to be placed elsewhere. */
+export function countHolding(cluster: string, read: Reader): number {
+  return read
+    .list(PlacementDecision)
+    .filter(({ spec }) => spec.assignments.some((one) => one.cluster === cluster && one.indexes.length > 0))
+    .filter((decision) => isToRun(decision, read)).length;
+}
+
+/** Nothing is placed anew of a process that is being deleted, or whose app is stopped or gone. */
+function isToRun({ metadata: { namespace, name, deletionTimestamp } }: PlacementDecision, read: Reader): boolean {
+  const process = read.find(Process, { namespace, name });
+  if (!process || process.metadata.deletionTimestamp || deletionTimestamp) return false;
+  const app = read.find(App, { namespace, name: process.spec.appRef.name });
+  return app !== undefined && !app.metadata.deletionTimestamp && app.spec.state !== "Stopped";
 }
 
 function listClasses({ read }: RemoteCluster): object[] {

@@ -31,7 +31,9 @@ export function planFor(
 ): SegmentPlan | undefined {
   const revision = findRevision(app, read);
   const isNewStart = isStart(decision, revision);
-  const found = findPlacement(read, process.metadata.namespace) ?? (isNewStart ? HOME : undefined);
+  const comesHome = isNewStart || isLeaving(decision, read);
+  const found =
+    findPlacement(read, process.metadata.namespace) ?? (comesHome ? toHome(decision, isNewStart) : undefined);
   return found && planIn(found, process, { read, decision, revision, isNewStart, mayBegin });
 }
 
@@ -72,11 +74,27 @@ function isStart(decision: PlacementDecision | undefined, revision: Revision | u
   return before !== revision.metadata.name;
 }
 
-/** For a start after the segment's placement was removed. */
-const HOME: SegmentPlacement = {
-  segment: SHARED_SEGMENT,
-  placement: { clusters: { matchLabels: { [CLUSTER_NAME_LABEL]: LOCAL_CLUSTER } }, tolerations: [] },
-};
+/** Whether a cluster that the process is on is drained or given up, or the process has begun to leave one. */
+function isLeaving(decision: PlacementDecision | undefined, read: Reader): boolean {
+  const assignments = decision?.spec.assignments ?? [];
+  if (assignments.length === 0) return false;
+  const left = new Set(
+    listClusterFacts(read)
+      .filter(({ draining, givenUp }) => draining || givenUp)
+      .map(({ name }) => name),
+  );
+  return assignments.some(({ cluster, state }) => state !== "Active" || left.has(cluster));
+}
+
+/**
+ * For a start after the segment's placement was removed, and for processes that leave a cluster then. A process that is on one cluster comes home whole,
+ * by a class that is never split, too; others may keep clusters that are not left.
+ */
+function toHome(decision: PlacementDecision | undefined, isNewStart: boolean): SegmentPlacement {
+  const isWhole = isNewStart || (decision?.spec.assignments ?? []).length <= 1;
+  const clusters = { matchLabels: { [CLUSTER_NAME_LABEL]: LOCAL_CLUSTER } };
+  return { segment: SHARED_SEGMENT, placement: { clusters, tolerations: [], ...(isWhole && { count: 1 }) } };
+}
 
 /** Whether an instance takes requests, as the clusters that answer say. */
 function servingIn(decision: PlacementDecision | undefined): PlacementRequest["isServing"] {
