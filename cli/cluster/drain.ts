@@ -24,6 +24,10 @@ export interface LeaveOptions {
   wait: boolean;
 }
 
+export interface FailoverOptions extends LeaveOptions {
+  force?: boolean;
+}
+
 /** New first: each instance ends when its successor on another cluster takes requests. */
 export async function drain(
   kube: KubeClient,
@@ -42,25 +46,48 @@ export async function drain(
 export async function failover(
   kube: KubeClient,
   name: string,
-  { wait, progress }: LeaveOptions & { progress: Progress },
+  { wait, force, progress }: FailoverOptions & { progress: Progress },
 ): Promise<Result> {
-  if (isAnswering(await getCluster(kube, name)))
-    throw new Failure(`cluster ${name} answers`, {
-      next: `cup clusters drain ${name}, which ends no instance too early`,
-    });
+  const refusal = judgeFailover(await getCluster(kube, name), force);
+  if (refusal) throw refusal;
   await leave(kube, name);
   return wait ? awaitEmpty(kube, name, progress) : beginning(name, "given over");
 }
 
-/** Counts of LRPs are some seconds old, so an empty cluster is waited for. */
+/** Only of a cluster that was seen before and is silent now does the platform know that it is lost; `force` is for a person who knows it. Pure. */
+export function judgeFailover(cluster: Cluster, force = false): Failure | undefined {
+  const { name } = cluster.metadata;
+  if (isAnswering(cluster))
+    return new Failure(`cluster ${name} answers`, {
+      next: `cup clusters drain ${name}, which ends no instance too early`,
+    });
+  const condition = cluster.status?.conditions?.find(({ type }) => type === "Reachable");
+  if (force || condition?.reason === "Silent") return undefined;
+  const why = condition ? `${condition.reason}: ${condition.message}` : `cluster ${name} has not been asked yet`;
+  return new Failure(`whether the instances on cluster ${name} still run is not known (${why})`, {
+    next: `mend that, and see cup clusters; where the cluster is lost: cup clusters failover ${name} -f`,
+  });
+}
+
+/** Nothing new comes while the last LRPs are counted. */
 export async function remove(kube: KubeClient, name: string, progress: Progress): Promise<Result> {
+  const { spec } = await getCluster(kube, name);
+  if (!spec.cordoned) await patchSpec(kube, name, { cordoned: true });
+  await awaitUnused(kube, name, progress);
+  // A placement from before the cordon shows in the second look.
+  await delay(POLL_MS);
+  await awaitUnused(kube, name, progress);
+  return forgetObjects(kube, name, `Cluster ${name} is removed. The chart on it can be uninstalled.`);
+}
+
+/** Counts of LRPs are some seconds old, so an empty cluster is waited for. @throws Failure */
+async function awaitUnused(kube: KubeClient, name: string, progress: Progress): Promise<void> {
   const deadline = Date.now() + COUNT_DEADLINE_MS;
   for (let last = 0; ; await delay(POLL_MS)) {
     const cluster = await getCluster(kube, name);
     const isPlaced = (await listHeld(kube, name)).length > 0;
     const lrps = cluster.status?.lrps ?? 0;
-    if (!isPlaced && lrps === 0)
-      return forgetObjects(kube, name, `Cluster ${name} is removed. The chart on it can be uninstalled.`);
+    if (!isPlaced && lrps === 0) return;
     if (isPlaced || Date.now() > deadline || !isAnswering(cluster)) throw toInUse(cluster);
     if (lrps !== last) progress.step(`Waiting for the end of the last LRPs on cluster ${name}: ${lrps}`);
     last = lrps;
@@ -95,8 +122,11 @@ function isAnswering({ status }: Cluster): boolean {
 }
 
 async function leave(kube: KubeClient, name: string): Promise<void> {
-  const key = { namespace: SYSTEM_NAMESPACE, name };
-  await kube.patch(Cluster, key, { type: "merge", body: { spec: { cordoned: true, drain: true } } });
+  await patchSpec(kube, name, { cordoned: true, drain: true });
+}
+
+async function patchSpec(kube: KubeClient, name: string, spec: Partial<Cluster["spec"]>): Promise<void> {
+  await kube.patch(Cluster, { namespace: SYSTEM_NAMESPACE, name }, { type: "merge", body: { spec } });
 }
 
 function beginning(name: string, what: string): Result {

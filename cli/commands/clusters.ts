@@ -2,7 +2,7 @@
 import type { Command } from "commander";
 import { withContext, withoutContext } from "../action.ts";
 import type { AddOptions } from "../cluster/add.ts";
-import type { LeaveOptions } from "../cluster/drain.ts";
+import type { FailoverOptions, LeaveOptions } from "../cluster/drain.ts";
 import type { PlaceOptions } from "../cluster/segments.ts";
 import { Failure } from "../failure.ts";
 import { example } from "../help.ts";
@@ -51,6 +51,7 @@ export function addClusters(program: Command): void {
     );
   addVerbs(clusters);
   addLeaving(clusters);
+  addRemoval(clusters);
 }
 
 function addVerbs(clusters: Command): void {
@@ -83,20 +84,30 @@ function addVerbs(clusters: Command): void {
 }
 
 function addLeaving(clusters: Command): void {
-  for (const [verb, what] of [
-    ["drain", "move all instances of a cluster to others, new first"],
-    ["failover", "start the instances of a cluster that does not answer on others"],
-  ] as const)
-    clusters
-      .command(`${verb} <name>`)
-      .description(what)
-      .addHelpText("after", example(`cup clusters ${verb} west`))
-      .option("--no-wait", "end at once; it goes on")
-      .action(
-        withKube(async (kube, progress, name: string, options: LeaveOptions) =>
-          (await import("../cluster/drain.ts"))[verb](kube, name, { ...options, progress }),
-        ),
-      );
+  clusters
+    .command("drain <name>")
+    .description("move all instances of a cluster to others, new first")
+    .addHelpText("after", example("cup clusters drain west"))
+    .option("--no-wait", "end at once; it goes on")
+    .action(
+      withKube(async (kube, progress, name: string, options: LeaveOptions) =>
+        (await import("../cluster/drain.ts")).drain(kube, name, { ...options, progress }),
+      ),
+    );
+  clusters
+    .command("failover <name>")
+    .description("start the instances of a cluster that does not answer on others")
+    .addHelpText("after", example("cup clusters failover west", "cup clusters failover west -f"))
+    .option("--no-wait", "end at once; it goes on")
+    .option("-f, --force", "although the platform does not know that the cluster is lost")
+    .action(
+      withKube(async (kube, progress, name: string, options: FailoverOptions) =>
+        (await import("../cluster/drain.ts")).failover(kube, name, { ...options, progress }),
+      ),
+    );
+}
+
+function addRemoval(clusters: Command): void {
   clusters
     .command("remove <name>")
     .description("remove a cluster on which nothing runs")
