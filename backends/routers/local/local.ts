@@ -77,7 +77,7 @@ export function createLocalRouter(options: LocalRouterOptions): LocalRouter {
   const context: RouterContext = { table, chooser, telemetry, routeServiceKey, isSynced: isReady };
   const dispatchers = createDispatchers();
   const enqueue = createEnqueue();
-  const listeners = createTCPListeners({ endpointsOf: table.endpointsOf, chooser, onChange: enqueue.binding });
+  const listeners = createTCPListeners({ endpointsOf: table.endpointsOf, onChange: enqueue.binding });
   return {
     controllers: [
       bindingController(listeners, enqueue),

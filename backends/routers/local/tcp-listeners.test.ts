@@ -2,8 +2,8 @@
 import { once } from "node:events";
 import { connect, createServer, type AddressInfo, type Server, type Socket } from "node:net";
 import { text } from "node:stream/consumers";
+import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, expect, test, vi } from "vitest";
-import { createEndpointChooser } from "./endpoint-chooser.ts";
 import type { Endpoint } from "./routing-table.ts";
 import { createTCPListeners, type TCPListeners } from "./tcp-listeners.ts";
 
@@ -38,7 +38,6 @@ function start(endpoints: readonly Endpoint[]): TCPListeners {
   said.mockClear();
   const listeners = createTCPListeners({
     endpointsOf: () => endpoints,
-    chooser: createEndpointChooser(),
     onChange: said,
   });
   open.push(listeners);
@@ -52,6 +51,14 @@ async function ask(port: number, words: string): Promise<string> {
   const socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true });
   socket.end(words);
   return text(socket);
+}
+
+/** Writes until nobody takes any more. */
+async function fill(socket: Socket): Promise<void> {
+  for (let isTaken = true; isTaken;) {
+    const taken = new Promise<boolean>((resolve) => socket.write(Buffer.alloc(1_000_000), () => resolve(true)));
+    isTaken = await Promise.race([taken, delay(500, false)]);
+  }
 }
 
 test("connections go to each instance in turn, and end as either side ends them", async () => {
@@ -85,6 +92,31 @@ test("an instance that refuses is passed over; without any the connection ends",
   none.set("k", route(other));
   await listening(none, other);
   await expect(ask(other, "").catch(() => "")).resolves.toBe("");
+});
+
+test("an instance that reads nothing loses the connection of a client that has gone", async () => {
+  const accepted = Promise.withResolvers<Socket>();
+  const there = await listenAt(0, (socket) => {
+    accepted.resolve(socket.pause().on("error", () => undefined));
+    socket.write("hello");
+  });
+  const listeners = start([instance(0, there)]);
+  const port = await freePort();
+  listeners.set("k", route(port));
+  await listening(listeners, port);
+  const client = connect(port, "127.0.0.1").on("error", () => undefined);
+  await once(client, "data");
+  await fill(client);
+  client.destroy();
+  const socket = await accepted.promise;
+  await vi.waitFor(
+    () => {
+      // A write is refused once the other side is gone.
+      if (!socket.destroyed) socket.write(".");
+      expect(socket.destroyed).toBe(true);
+    },
+    { timeout: 10_000 },
+  );
 });
 
 test("a port that another program has is said", async () => {

@@ -1,11 +1,13 @@
 // TCP routes of router `local`: a listener for each port, whose connections go to instances of the route's destinations.
 import { connect, createServer, type Server, type Socket } from "node:net";
-import type { EndpointChooser } from "./endpoint-chooser.ts";
+import { createEndpointChooser, type EndpointChooser } from "./endpoint-chooser.ts";
 import type { Destination, Endpoint } from "./routing-table.ts";
 
 const HOST = "127.0.0.1";
 const MAX_CONNECTIONS = 1_000;
 const CONNECT_MS = 5_000;
+/** For an instance to read what a client that has gone sent last. */
+const LINGER_MS = 3_000;
 /** How often a port that another program has is tried again. */
 const RETRY_MS = 5_000;
 
@@ -22,7 +24,6 @@ export interface TCPRoute {
 
 export interface TCPListenersOptions {
   endpointsOf(route: Pick<TCPRoute, "destinations">): readonly Endpoint[];
-  chooser: EndpointChooser;
   /** Called when the answer of `isListening` changes for a route. */
   onChange(key: string): void;
 }
@@ -35,6 +36,11 @@ export interface TCPListeners {
   close(): void;
 }
 
+/** The chooser is not that of HTTP: connections that stay open would take the places of an instance's requests. */
+interface Serving extends TCPListenersOptions {
+  chooser: EndpointChooser;
+}
+
 interface Listener {
   server: Server;
   routes: Map<string, TCPRoute>;
@@ -44,6 +50,7 @@ interface Listener {
 }
 
 export function createTCPListeners(options: TCPListenersOptions): TCPListeners {
+  const serving: Serving = { ...options, chooser: createEndpointChooser() };
   const ports = new Map<string, number>();
   const listeners = new Map<number, Listener>();
   const remove = (key: string, port: number): void => {
@@ -62,7 +69,7 @@ export function createTCPListeners(options: TCPListenersOptions): TCPListeners {
       ports.set(key, route.port);
       const known = listeners.get(route.port);
       if (known) return void known.routes.set(key, route);
-      const listener = listen(route.port, options);
+      const listener = listen(route.port, serving);
       listener.routes.set(key, route);
       listeners.set(route.port, listener);
     },
@@ -75,7 +82,7 @@ export function createTCPListeners(options: TCPListenersOptions): TCPListeners {
   };
 }
 
-function listen(port: number, options: TCPListenersOptions): Listener {
+function listen(port: number, options: Serving): Listener {
   const listener: Listener = {
     server: createServer(SOCKET, (socket) => void serve(socket, listener, options)),
     routes: new Map(),
@@ -107,7 +114,7 @@ function end({ server, sockets, retry }: Listener): void {
 }
 
 /** Joins a connection with an instance; one that refuses is passed over. */
-async function serve(socket: Socket, listener: Listener, options: TCPListenersOptions): Promise<void> {
+async function serve(socket: Socket, listener: Listener, options: Serving): Promise<void> {
   track(socket, listener);
   const { chooser, endpointsOf } = options;
   const [route] = [...listener.routes.values()].toSorted((a, b) => (a.order < b.order ? -1 : 1));
@@ -152,7 +159,11 @@ function join(client: Socket, instance: Socket, onEnd: () => void): void {
     client.destroySoon();
     onEnd();
   });
-  client.once("close", () => instance.destroySoon());
+  client.once("close", () => {
+    instance.destroySoon();
+    const linger = setTimeout(() => instance.destroy(), LINGER_MS).unref();
+    instance.once("close", () => clearTimeout(linger));
+  });
   if (client.destroyed) instance.destroy();
   client.pipe(instance);
   instance.pipe(client);
