@@ -28,7 +28,7 @@ type Shell = Pick<RemoteProcessRequest, "index" | "command" | "terminal">;
 export async function openInstanceShell(
   context: RunnerContext,
   { lrp, record }: { lrp: LRP; record: InstanceRecord },
-  { index, command = INTERACTIVE, terminal }: Shell,
+  { index, command, terminal }: Shell,
 ): Promise<RemoteProcess> {
   const leader = record.process;
   if (!leader || (await findProcess(leader.pid))?.identity !== leader.identity)
@@ -37,7 +37,8 @@ export async function openInstanceShell(
   const { processType, memoryMB } = lrp.spec;
   const launch = await launchDroplet(context, lrp, {
     processType,
-    command,
+    // An empty one would be the app's own.
+    command: command === undefined || command === "" ? INTERACTIVE : command,
     signal: AbortSignal.timeout(PREPARE_MS),
     filesFolder: services,
     instance: { index, instanceGuid: record.guid, ports: record.ports, memoryMB, address: context.address, tmp },
