@@ -1,9 +1,9 @@
 // Files of bound services on a machine where nothing can be mounted at their own place.
-import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { prepareEnvironment } from "./mounted-files.ts";
+import { locateEnvironment, prepareEnvironment } from "./mounted-files.ts";
 
 let folder: string;
 beforeEach(() => (folder = join(mkdtempSync(join(tmpdir(), "cupola-files-")), "services")));
@@ -41,6 +41,11 @@ test("files for this user alone, and variables that name them, twice the same", 
   expect(readFileSync(join(folder, "main", "uri"), "utf8")).toBe("postgres://h");
   expect(statSync(folder).mode & 0o777).toBe(0o700);
   expect(statSync(join(folder, "vcap")).mode & 0o777).toBe(0o600);
+});
+
+test("one more program of a start has the variables, and touches no file", async () => {
+  expect(await locateEnvironment(client, workload("kept"), folder)).toMatchObject({ SERVICE_BINDING_ROOT: folder });
+  expect(existsSync(folder)).toBe(false);
 });
 
 test("a missing Secret is named", async () => {

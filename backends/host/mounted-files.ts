@@ -12,13 +12,24 @@ import { StartFailed } from "./start-failed.ts";
 /** The values of a workload's variables, after its files are in the folder. @throws StartFailed that names the missing Secret and key */
 export async function prepareEnvironment(
   client: Pick<KubeClient, "find">,
+  workload: Workload,
+  folder: string,
+): Promise<Environment> {
+  const variables = await locateEnvironment(client, workload, folder);
+  const { namespace = "" } = workload.metadata;
+  const files = workload.spec.serviceFiles;
+  if (files) await placeFiles(client, { namespace, files }, folder);
+  return variables;
+}
+
+/** The same values for one more program of a start, whose files stay as they are. @throws StartFailed that names the missing Secret and key */
+export async function locateEnvironment(
+  client: Pick<KubeClient, "find">,
   { metadata: { namespace = "" }, spec: { env, serviceFiles } }: Workload,
   folder: string,
 ): Promise<Environment> {
   const variables = await resolveEnvironment(client, namespace, env);
-  if (!serviceFiles) return variables;
-  await placeFiles(client, { namespace, files: serviceFiles }, folder);
-  return relocateVariables(variables, serviceFiles.mountPath, folder);
+  return serviceFiles ? relocateVariables(variables, serviceFiles.mountPath, folder) : variables;
 }
 
 interface Workload {

@@ -19,7 +19,7 @@ import {
 import { classController, type ClassPublication } from "../../class-controller.ts";
 import { createCgroup, findCgroupParent } from "../../host/cgroup.ts";
 import { findIsolation, type IsolateFiles } from "../../host/private-files.ts";
-import { prepareEnvironment } from "../../host/mounted-files.ts";
+import { locateEnvironment, prepareEnvironment } from "../../host/mounted-files.ts";
 import { type DropletLauncher, defaultTimings, type RunnerTimings, type RunnerContext } from "./runner-context.ts";
 import { type LeftoverInstances, readLeftoverInstances, terminateUnwantedOnceKnown } from "./leftover-instances.ts";
 import { type LrpInstances, openLrpInstances } from "./lrp-instances.ts";
@@ -303,11 +303,16 @@ function closeInstances(runner: Runner, { metadata: { uid = "", namespace, name 
   return true;
 }
 
-function openRemoteProcess({ instancesByUid, context }: Runner, request: RemoteProcessRequest): Promise<RemoteProcess> {
+function openRemoteProcess(
+  { instancesByUid, context, options: { client } }: Runner,
+  request: RemoteProcessRequest,
+): Promise<RemoteProcess> {
   const instances = instancesByUid.get(request.lrp.uid);
   const record = instances?.record(request.index);
   if (!instances || !record) throw new InstanceAway(`instance ${request.index} is not running`);
-  return openInstanceShell(context, { lrp: instances.lrp(), record }, request);
+  // The instance's files of bound services stay as they were at its start.
+  const resolveEnv: RunnerContext["resolveEnv"] = (workload, folder) => locateEnvironment(client, workload, folder);
+  return openInstanceShell({ ...context, resolveEnv }, { lrp: instances.lrp(), record }, request);
 }
 
 function stats(runner: Runner, query: StatsQuery): ReturnType<LrpInstances["stats"]> {
