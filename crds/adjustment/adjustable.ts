@@ -21,14 +21,17 @@ const KEY = /^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?\/)?[A-Za-z0-9]([-A-Za-z0-9_.
 const LABEL_VALUE = /^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/;
 
 const key = z.string().max(317).regex(KEY);
-const isFree = (name: string): boolean => !isReservedKey(name);
+/** Container runtimes read such annotations and labels, which need no slash: io.kubernetes.cri-o.umask. */
+const RUNTIME_PREFIX = "io.";
+const isFree = (name: string): boolean => !isReservedKey(name) && !name.startsWith(RUNTIME_PREFIX);
 const mapOf = (keys: z.ZodString, values: z.ZodString) =>
   z.record(keys, values).refine((map) => Object.keys(map).length <= MAX_KEYS, `at most ${MAX_KEYS} keys`);
 
-const freeKey = key.refine(isFree, "keys below cupola.dev, kubernetes.io and k8s.io are reserved");
+const RESERVED = `cupola.dev, kubernetes.io and k8s.io, and those that begin with ${RUNTIME_PREFIX},`;
+const freeKey = key.refine(isFree, `keys below ${RESERVED} are reserved`);
 const annotationKey = key.refine(
   (name) => isFree(name) || name.startsWith(AUTOSCALER_PREFIX),
-  `keys below cupola.dev, kubernetes.io and k8s.io are reserved, except ${AUTOSCALER_PREFIX}`,
+  `keys below ${RESERVED} are reserved, except ${AUTOSCALER_PREFIX}`,
 );
 const anyObject = z.record(z.string().max(253), z.unknown());
 const text = z.string().max(253);
@@ -97,10 +100,11 @@ export const ADJUSTABLE = {
   dnsPolicy: {
     path: "spec.dnsPolicy",
     schema: z.enum(["ClusterFirst", "Default", "None"]),
-    byDefault: true,
+    // These three can lead the app's connections elsewhere.
+    byDefault: false,
   },
-  dnsConfig: { path: "spec.dnsConfig", schema: dnsConfig, byDefault: true },
-  hostAliases: { path: "spec.hostAliases", schema: z.array(hostAlias).max(MAX_ITEMS), byDefault: true },
+  dnsConfig: { path: "spec.dnsConfig", schema: dnsConfig, byDefault: false },
+  hostAliases: { path: "spec.hostAliases", schema: z.array(hostAlias).max(MAX_ITEMS), byDefault: false },
   terminationGracePeriodSeconds: {
     path: "spec.terminationGracePeriodSeconds",
     schema: z.int().min(1).max(MAX_GRACE_SECONDS),

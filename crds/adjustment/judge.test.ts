@@ -54,6 +54,8 @@ describe("a field that is the platform's has its sentence", () => {
     [{ selector: {} }, /^selector: the selector finds the instances/],
     [{ metadata: { labels: { "cupola.dev/app-guid": "x" } } }, /^metadata\.labels: .*reserved/],
     [{ metadata: { annotations: { "container.apparmor.security.beta.kubernetes.io/x": "unconfined" } } }, /reserved/],
+    [{ metadata: { annotations: { "io.kubernetes.cri-o.userns-mode": "auto" } } }, /^metadata\.annotations: .*io\./],
+    [{ metadata: { labels: { "io.kubernetes.pod.name": "other" } } }, /^metadata\.labels: .*io\./],
     [{ spec: { containers: [{ resources: {} }] } }, /a container needs its name/],
     [{ spec: { constructor: {} } }, /no field that can be adjusted/],
   ])("%j", (patch, sentence) => {
@@ -84,8 +86,14 @@ describe("the operator's choice", () => {
   const aClass = (parameters?: Record<string, string>, capabilities = { adjustments: "podTemplate" }) =>
     aRunner("deployment", { parameters }, capabilities);
 
-  test("by default all but what changes limits and the runtime", () => {
-    expect(all.filter((name) => !allowedFields(aClass()).includes(name))).toEqual(["cpuLimit", "runtimeClassName"]);
+  test("by default all but what leads connections elsewhere, and changes limits and the runtime", () => {
+    expect(all.filter((name) => !allowedFields(aClass()).includes(name))).toEqual([
+      "dnsPolicy",
+      "dnsConfig",
+      "hostAliases",
+      "cpuLimit",
+      "runtimeClassName",
+    ]);
   });
 
   test("a parameter of the class names the fields; words that are none count for nothing", () => {
