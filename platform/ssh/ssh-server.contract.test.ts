@@ -42,22 +42,23 @@ function runHere({ command = "cat" }: { command?: string | undefined }): RemoteP
   };
 }
 
+const toTarget = (target: Partial<AuthorizedTarget>): AuthorizedTarget => ({
+  open: (request) => Promise.resolve(runHere(request)),
+  isStillAllowed: () => Promise.resolve(true),
+  takePlace: () => () => undefined,
+  takeConnection: () => () => undefined,
+  onError: () => undefined,
+  ...target,
+});
+
 async function startServer(
   target: Partial<AuthorizedTarget> = {},
   options: Partial<SSHServerOptions> = {},
 ): Promise<number> {
-  const whole: AuthorizedTarget = {
-    open: (request) => Promise.resolve(runHere(request)),
-    isStillAllowed: () => Promise.resolve(true),
-    takePlace: () => () => undefined,
-    takeConnection: () => () => undefined,
-    onError: () => undefined,
-    ...target,
-  };
   const server = createSSHServer({
     hostKey,
     log: pino({ level: "silent" }),
-    authorize: (user, code) => Promise.resolve(user === "cf:guid/0" && code === "code" ? whole : undefined),
+    authorize: (user, code) => Promise.resolve(user === "cf:guid/0" && code === "code" ? toTarget(target) : undefined),
     ...options,
   });
   disposers.push(() => server.close());
@@ -162,6 +163,40 @@ test("a client that ignores the end is cut off when its right is gone", async ()
   ended.length = 0;
   isStillAllowed.mockResolvedValue(false);
   await vi.waitFor(() => expect(new Set(ended).size).toBe(1), PATIENCE);
+});
+
+test("a login that outlasts its client takes no connection of its user", async () => {
+  const [asked, judged] = [Promise.withResolvers<void>(), Promise.withResolvers<AuthorizedTarget>()];
+  const takeConnection = vi.fn(() => () => undefined);
+  const target = toTarget({ takeConnection });
+  const authorize = vi.fn(() => Promise.resolve<AuthorizedTarget | undefined>(toTarget({})));
+  authorize.mockImplementationOnce(() => {
+    asked.resolve();
+    return judged.promise;
+  });
+  const port = await startServer({}, { authorize });
+  const sock = connect(port, "127.0.0.1").on("error", () => undefined);
+  logIn(port, { sock }).catch(() => undefined);
+  await asked.promise;
+  sock.destroy();
+  // Other logins come after the server has seen the end of this one, and after its result.
+  await logIn(port);
+  judged.resolve(target);
+  await logIn(port);
+  expect(takeConnection).not.toHaveBeenCalled();
+});
+
+test("a forward that its client closes ends, also when its input was never read", async () => {
+  const leave = vi.fn();
+  const open = (): Promise<RemoteProcess> => Promise.resolve(runHere({ command: "printf +; sleep 1000" }));
+  const client = await logIn(await startServer({ takePlace: () => leave, open }));
+  ended.length = 0;
+  const channel = await new Promise<ClientChannel>((resolve, reject) =>
+    client.forwardOut("127.0.0.1", 1, "127.0.0.1", 80, (error, opened) => (error ? reject(error) : resolve(opened))),
+  );
+  channel.write(Buffer.alloc(1_000_000));
+  channel.close();
+  await vi.waitFor(() => expect([new Set(ended).size, leave.mock.calls.length]).toEqual([1, 1]), PATIENCE);
 });
 
 test("a forward that is ready after its connection has gone ends, and gives its place back", async () => {
