@@ -72,8 +72,10 @@ function ownSecretsOnly(): string {
     "(!has(object.spec.env) || object.spec.env.all(one, !has(one.valueFrom) || one.valueFrom.secretKeyRef.name.matches('" +
     `${ENV_SECRET}')))`;
   const files = `(!has(object.spec.serviceFiles) || object.spec.serviceFiles.secretRef.name.matches('${ENV_SECRET}'))`;
-  const ref = "object.spec.droplet.imagePullSecretRef";
-  return `${env} && ${files} && (!has(${ref}) || ${ref}.name == '${REGISTRY_SECRET}')`;
+  const droplet = "object.spec.droplet";
+  // A RouteBinding has no droplet.
+  const pull = `(!has(${droplet}) || !has(${droplet}.imagePullSecretRef) || ${droplet}.imagePullSecretRef.name == '${REGISTRY_SECRET}')`;
+  return `${env} && ${files} && ${pull}`;
 }
 
 function secretPolicy(): AdmissionPolicy {
