@@ -136,6 +136,9 @@ function groupByPrefix(rows: readonly Endpoint[]): Map<string, Endpoint[]> {
   return Map.groupBy(rows, (row) => prefixOf(row.path));
 }
 
+/** The status in logs and metrics of a request whose client left before the answer, as proxies write it. */
+const CLIENT_GONE = 499;
+
 async function serve(deps: RoutingDeps, row: ServedRow, request: Request, response: Response): Promise<void> {
   const controller = new AbortController();
   const { signal } = controller;
@@ -148,7 +151,8 @@ async function serve(deps: RoutingDeps, row: ServedRow, request: Request, respon
   response.once("close", () => {
     if (!response.writableFinished) controller.abort(new Error("the client went away"));
     const { method, path } = row;
-    const answer = { method, path, status: response.statusCode, milliseconds: performance.now() - startedAt };
+    const status = response.headersSent ? response.statusCode : CLIENT_GONE;
+    const answer = { method, path, status, milliseconds: performance.now() - startedAt };
     deps.metrics?.answered(answer);
     if (isLogged({ ...course, ...answer }))
       logRequest(deps.log, { ...course, ...answer, traceId: traceIDOf(request.headers) });

@@ -1,6 +1,7 @@
 // All objects of our kinds as rows, each page reduced as it comes: ten thousand apps fit.
 import type { Claim } from "../../crds/claim/claim.ts";
 import { DEFINITIONS } from "../../crds/definitions.ts";
+import { EVENT_LOGS } from "../../crds/event-logs.ts";
 import { LABELS } from "../../crds/labels.ts";
 import type { LRP } from "../../crds/lrp/lrp.ts";
 import type { Space } from "../../crds/space/space.ts";
@@ -12,11 +13,9 @@ import type { FactReader } from "./fact-reader.ts";
 
 /** Generated objects are read before their owners, so that a new one never seems to have none. */
 const READ_FIRST: readonly string[] = ["Claim", "LRP"];
-/** Logs of events, which have no conditions and no owner. */
-const LEFT_OUT: ReadonlySet<string> = new Set(["AuditLog", "UsageLog"]);
 
 export async function readObjects(reader: FactReader): Promise<ObjectRow[]> {
-  const order = DEFINITIONS.filter(({ kind }) => !LEFT_OUT.has(kind)).toSorted(
+  const order = DEFINITIONS.filter(({ kind }) => !EVENT_LOGS.has(kind)).toSorted(
     (a, b) => READ_FIRST.indexOf(b.kind) - READ_FIRST.indexOf(a.kind),
   );
   const rows: ObjectRow[] = [];

@@ -1,4 +1,6 @@
 // Names of tenants' objects as numbers, the same in all files of one bundle. Pure.
+import { DEFINITIONS } from "../../crds/definitions.ts";
+import * as builtin from "../../kube/api/builtin.ts";
 
 /** Names shorter than this are left: they would be found inside of other words. */
 const LEAST_LENGTH = 3;
@@ -11,11 +13,12 @@ export interface Anonymizer {
 }
 
 /** Fields of objects with names that people chose. */
-const NAME_FIELDS = /"(?:name|namespace|host|hostname|domain|claimed|url|username)": "([^"\\]+)"/g;
+const NAME_FIELDS = /"(?:name|namespace|host|hostname|domain|claimed|url|username|user)":\s?"([^"\\]+)"/g;
 /** Hosts of URLs, in messages, too. */
 const HOSTS = /:\/\/(?:\*\*\*:\*\*\*@)?([A-Za-z0-9][A-Za-z0-9.-]{0,252})/g;
 /** Names of the platform, of Kubernetes and of kinds say nothing about people. */
-const PLATFORM = /^(?:cupola|kube-|system:|default$|leader-|[A-Z][A-Za-z]+$)|cupola\.dev/;
+const PLATFORM = /^(?:cupola|kube-|system:|default$|leader-)|cupola\.dev/;
+const KINDS: ReadonlySet<string> = new Set([...DEFINITIONS, ...Object.values(builtin)].map(({ kind }) => kind));
 const WORD = /[A-Za-z0-9][A-Za-z0-9._@:/-]*[A-Za-z0-9]/g;
 
 export function newAnonymizer(): Anonymizer {
@@ -24,7 +27,7 @@ export function newAnonymizer(): Anonymizer {
     learn(text) {
       for (const pattern of [NAME_FIELDS, HOSTS])
         for (const [, name = ""] of text.matchAll(pattern))
-          if (name.length >= LEAST_LENGTH && !PLATFORM.test(name) && !numbers.has(name) && numbers.size < MAX_NAMES)
+          if (name.length >= LEAST_LENGTH && !PLATFORM.test(name) && !KINDS.has(name) && !numbers.has(name) && numbers.size < MAX_NAMES)
             numbers.set(name, `name-${numbers.size + 1}`);
     },
     // Longer names hold shorter ones, so whole words are tried first, then their parts.

@@ -12,6 +12,7 @@ import { bytes, type Progress, type Result } from "../output.ts";
 import { newAnonymizer, type Anonymizer } from "./anonymous.ts";
 import type { BundleFile } from "./bundle-file.ts";
 import { collect, toText } from "./collect.ts";
+import { scrubText } from "./scrub-text.ts";
 
 export interface BundleOptions {
   kubeconfig?: string;
@@ -55,8 +56,16 @@ export async function supportBundle(progress: Progress, options: BundleOptions):
 async function* collectAll(kube: KubeClient, { app, since }: BundleOptions): AsyncGenerator<BundleFile> {
   const signal = AbortSignal.timeout(DEADLINE_MS);
   const { json } = await lookAt(kube, { isBeforeInstallation: false });
-  yield { path: "doctor.json", text: toText(json) };
+  yield { path: "doctor.json", text: toText(scrubTexts(json)) };
   yield* collect(kube, { sinceSeconds: since ?? DEFAULT_SINCE_SECONDS, signal, ...(app !== undefined && { app }) });
+}
+
+/** Findings quote conditions and errors, which may quote anything. */
+function scrubTexts(value: unknown): unknown {
+  if (typeof value === "string") return scrubText(value);
+  if (Array.isArray(value)) return value.map(scrubTexts);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, scrubTexts(member)]));
 }
 
 /** Names are known only when all files are read, so these are held meanwhile; MAX_BYTES bounds them. */
@@ -73,15 +82,21 @@ async function* hideNames(
   for (const { path, text } of held) yield { path: anonymizer.hide(path), text: anonymizer.hide(text) };
 }
 
-/** Ends with the first file beyond MAX_BYTES, and names it. */
+/** Leaves out each file that MAX_BYTES has no room for, and names those at the end. */
 async function* bound(files: AsyncIterable<BundleFile>): AsyncGenerator<BundleFile> {
   let total = 0;
+  const leftOut: string[] = [];
   for await (const file of files) {
-    total += Buffer.byteLength(file.text);
-    if (total > MAX_BYTES)
-      return yield { path: "too-large.txt", text: `The bundle ends before ${file.path}: use --app or --since.\n` };
+    const size = Buffer.byteLength(file.text);
+    if (total + size > MAX_BYTES) {
+      leftOut.push(file.path);
+      continue;
+    }
+    total += size;
     yield file;
   }
+  if (leftOut.length > 0)
+    yield { path: "too-large.txt", text: `Left out: ${leftOut.join(", ")}. Use --app or --since.\n` };
 }
 
 async function listFiles(files: AsyncIterable<BundleFile>): Promise<Written[]> {

@@ -1,5 +1,6 @@
 // Collects what a support bundle holds, one file after the other, so that memory holds one list at a time. Failures become a file of their own.
 import { DEFINITIONS } from "../../crds/definitions.ts";
+import { EVENT_LOGS } from "../../crds/event-logs.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import { LABELS } from "../../crds/labels.ts";
 import {
@@ -53,8 +54,6 @@ interface Kept {
 
 const OURS = { labelSelector: "app.kubernetes.io/name=cupola" };
 const SYSTEM = { namespace: SYSTEM_NAMESPACE };
-/** They say who did what. */
-const LEFT_OUT: ReadonlySet<string> = new Set(["AuditLog", "UsageLog"]);
 /** Objects that controllers made for tenants. */
 const GENERATED = { labelSelector: LABELS.managedBy };
 const isNamedOurs = ({ metadata }: KubeObject): boolean => /^cupola|cupola\.dev$/.test(metadata.name);
@@ -82,7 +81,7 @@ const KUBERNETES: readonly Kept[] = [
   })),
 ];
 
-/** The files, as they are read. Never throws: `errors.json` comes last. */
+/** The files, as they are read; `errors.json` comes last. @throws KubeError when `app` is given, and apps cannot be listed */
 export async function* collect(kube: KubeClient, options: CollectOptions): AsyncGenerator<BundleFile> {
   const errors: { file: string; error: string }[] = [];
   const call = { signal: options.signal, deadlineMs: CALL_DEADLINE_MS };
@@ -130,7 +129,7 @@ function listSources(kube: KubeClient, options: CollectOptions, apps: Apps | und
         }),
     })),
     { path: "system/events.json", read: () => readEvents(kube, options) },
-    ...DEFINITIONS.filter(({ kind }) => !LEFT_OUT.has(kind)).map((definition) => ({
+    ...DEFINITIONS.filter(({ kind }) => !EVENT_LOGS.has(kind)).map((definition) => ({
       path: `objects/${definition.plural}.json`,
       read: () =>
         readList(kube, definition, {

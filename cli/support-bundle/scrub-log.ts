@@ -3,9 +3,12 @@ import { MASK, scrubText } from "./scrub-text.ts";
 
 /** Fields whose text the platform chooses, or that hold the name of an object. */
 const KEPT: ReadonlySet<string> = new Set([
-  ...["time", "level", "version", "operations", "replica", "requestId", "traceId", "controller", "kind", "namespace"],
+  ...["time", "level", "version", "operations", "replica", "controller", "kind", "namespace"],
   ...["name", "guid", "method", "endpoint", "user", "lease", "resource", "operation", "reason", "class", "webhook"],
 ]);
+/** IDs of requests. The API makes them of these letters, and a scrubbed one would join no logs. */
+const IDS: ReadonlySet<string> = new Set(["requestId", "traceId"]);
+const ID = /^[\w:-]{1,300}$/;
 /** Free text. */
 const SCRUBBED: ReadonlySet<string> = new Set(["msg", "message"]);
 
@@ -31,6 +34,7 @@ function keepValue(key: string, value: unknown): unknown {
   if (typeof value === "number" || typeof value === "boolean" || value === null) return value;
   if (key === "err" && typeof value === "object") return keepError(value as Record<string, unknown>);
   if (typeof value !== "string") return MASK;
+  if (IDS.has(key)) return ID.test(value) ? value : MASK;
   if (SCRUBBED.has(key)) return scrubText(value);
   return KEPT.has(key) ? scrubText(value) : MASK;
 }

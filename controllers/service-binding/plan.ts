@@ -73,18 +73,21 @@ function waiting(reason: string, message: string, isFailure: boolean): BindingSt
 
 /** A timer is set for so long at most. */
 const MAX_WAIT_MS = 24 * 3_600_000;
-const REPLACE =
-  "replace the binding: cf bind-service with --strategy multiple, a restart, cf cleanup-outdated-service-bindings";
+const REPLACE: Record<ServiceBinding["spec"]["type"], string> = {
+  app: "replace the binding: cf bind-service with --strategy multiple, a restart, cf cleanup-outdated-service-bindings",
+  key: "make a new key with cf create-service-key, then delete this one with cf delete-service-key",
+  route: "unbind the route service, and bind it again",
+};
 
 /** A condition of credentials that do not last, and the time of its next change. */
-export function planRenewal({ status = {} }: ServiceBinding, now: Date): ReconcileResult {
+export function planRenewal({ spec, status = {} }: ServiceBinding, now: Date): ReconcileResult {
   const { expiresAt, renewBefore } = status;
   if (expiresAt === undefined && renewBefore === undefined) return {};
   const { state, nextAt } = lifetimeAt(status, now);
   const messages = {
     good: ["NotDue", "the credentials are good"],
-    due: ["Due", `the credentials should have been replaced before ${renewBefore ?? ""}; ${REPLACE}`],
-    expired: ["Expired", `the credentials ended at ${expiresAt ?? ""}; ${REPLACE}`],
+    due: ["Due", `the credentials should have been replaced before ${renewBefore ?? ""}; ${REPLACE[spec.type]}`],
+    expired: ["Expired", `the credentials ended at ${expiresAt ?? ""}; ${REPLACE[spec.type]}`],
   } as const;
   const [reason, message] = messages[state];
   const renewal: ConditionDraft = { type: "RenewalDue", status: state === "good" ? "False" : "True", reason, message };

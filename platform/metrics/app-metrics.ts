@@ -34,7 +34,7 @@ const APP_STARTS = {
 const CRASHES = {
   name: "cupola_instance_crashes_total",
   type: "counter",
-  help: "Crashes of instances, by runner class.",
+  help: "Crashes of instances, by runner class; one after five healthy minutes may not be counted.",
   labels: { runner: NAME },
 } as const satisfies MetricDefinition;
 const TASKS = {
@@ -109,12 +109,12 @@ function isEndedTask(state: string | undefined): boolean {
   return state === "Succeeded" || state === "Failed";
 }
 
-/** A stopped process has an LRP without instances, which starts nothing. */
+/** An LRP that a quota holds at no instances has not started. */
 function isStarted({ spec, status }: LRP): boolean {
   return spec.instances > 0 && (status?.runningInstances ?? 0) >= spec.instances;
 }
 
-/** Crashes since `old`, of the instances that both show. */
+/** Crashes since `old`. An instance that `old` does not show begins at none. */
 function countCrashes(old: LRP, lrp: LRP): number {
   const before = new Map(old.status?.instances?.map(({ index, crashCount = 0 }) => [index, crashCount]));
   const after = lrp.status?.instances ?? [];

@@ -4,7 +4,7 @@ import { join, resolve } from "node:path";
 import { Command } from "commander";
 import { PROCESSORS, type Processor } from "../image/processor.ts";
 import { buildArtefacts, CHECKSUMS } from "./artefacts.ts";
-import { listMismatches, NUMBERED_FILES, setVersion, versionOf, type NumberedFiles } from "./numbers.ts";
+import { findSection, listMismatches, NUMBERED_FILES, setVersion, versionOf, type NumberedFiles } from "./numbers.ts";
 
 const checkout = join(import.meta.dirname, "..", "..");
 
@@ -45,9 +45,19 @@ function prepare(version: string): void {
   );
 }
 
-function check(version: string): void {
-  const mismatches = listMismatches(readFiles(), version);
+/** @throws Error that names each file with another number */
+function check(version: string): NumberedFiles {
+  const files = readFiles();
+  const mismatches = listMismatches(files, version);
   if (mismatches.length > 0) throw new Error(mismatches.join("\n"));
+  return files;
+}
+
+/** A release is published with its section of the changelog. */
+function checkForTag(version: string): void {
+  const files = check(version);
+  if (findSection(files["CHANGELOG.md"], version) === undefined)
+    throw new Error(`CHANGELOG.md has no section ${version}: npm run release -- ${version} makes it`);
   console.log(`All files have ${version}.`);
 }
 
@@ -69,7 +79,7 @@ async function build(folder: string): Promise<void> {
 try {
   const [version] = program.args;
   if (version !== undefined) prepare(version);
-  else if (options.check !== undefined) check(options.check);
+  else if (options.check !== undefined) checkForTag(options.check);
   else if (options.build !== undefined) await build(resolve(options.build));
   else program.help();
 } catch (error) {
