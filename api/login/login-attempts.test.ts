@@ -75,3 +75,12 @@ test("reviews under way count, so that a burst costs at most 100; one that throw
   expect((await settled).filter(({ status }) => status === "fulfilled")).toHaveLength(50);
   expect(await logIn(attempts, direct)).toBe("ann");
 });
+
+test("a credential makes eight addresses known, so that invented ones do not lift the bound of the proxy", async () => {
+  const attempts = createLoginAttempts(() => 0);
+  for (let index = 0; index < 20; index += 1) await logIn(attempts, behind(`198.51.100.${index}`));
+  await failTimes(600, attempts, (index) => behind(`203.0.113.${index}`));
+  expect(await fail(attempts, behind("198.51.100.7"))).toBeUndefined();
+  expect(await fail(attempts, behind("198.51.100.8"))).toEqual({ waitSeconds: 60 });
+  expect(await logIn(attempts, behind("198.51.100.19"))).toBe("ann");
+});

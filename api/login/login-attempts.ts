@@ -14,6 +14,8 @@ const MAX_ADDRESSES = 10_000;
 /** How long a login makes its credential and its address known. */
 const KNOWN_MS = 24 * 60 * 60_000;
 const MAX_KNOWN = 20_000;
+/** Addresses that one credential makes known: whoever calls directly may invent them. */
+const MAX_ADDRESSES_OF_CREDENTIAL = 8;
 
 /** `peer`: the connection's address. `forwarded`: the address that the closest proxy added. */
 export interface ClientAddress {
@@ -60,7 +62,8 @@ interface Limits {
 export function createLoginAttempts(now: () => number = () => performance.now()): LoginAttempts {
   const clientBound = createBounds(now, { maxFailures: MAX_FAILURES, maxPending: MAX_PENDING });
   const proxyBound = createBounds(now, { maxFailures: MAX_FAILURES_OF_PROXY, maxPending: MAX_PENDING_OF_PROXY });
-  const known = new LRUCache<string, true>({ max: MAX_KNOWN, ttl: KNOWN_MS, ttlResolution: 0, perf: { now } });
+  /** Credentials with the addresses that they made known, and those addresses. */
+  const known = new LRUCache<string, Set<string>>({ max: MAX_KNOWN, ttl: KNOWN_MS, ttlResolution: 0, perf: { now } });
   return {
     async review({ address: { peer, forwarded }, credential }, review) {
       const addressKey = [peer, forwarded].join(" ");
@@ -76,7 +79,12 @@ export function createLoginAttempts(now: () => number = () => performance.now())
         if (reviewed === undefined) {
           known.delete(credentialKey);
           for (const bound of bounds) bound.addFailure();
-        } else for (const key of [credentialKey, addressKey]) known.set(key, true);
+        } else {
+          const addresses = known.get(credentialKey) ?? new Set();
+          if (addresses.size < MAX_ADDRESSES_OF_CREDENTIAL) addresses.add(addressKey);
+          known.set(credentialKey, addresses);
+          if (addresses.has(addressKey)) known.set(addressKey, new Set());
+        }
         return reviewed;
       } finally {
         for (const bound of bounds) bound.addPending(-1);

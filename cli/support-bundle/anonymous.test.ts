@@ -9,3 +9,9 @@ test("names become numbers, also inside of paths and hosts; words of the platfor
     "App name-2/name-1 and name-1.web by cupola-api in shops",
   );
 });
+
+test("orgs and people with a capital letter, and users of the log of requests, become numbers; kinds stay", () => {
+  const anonymizer = newAnonymizer();
+  anonymizer.learn('{"name": "Acme"}\n{"endpoint":"GET /v3/apps","user":"Alice"}\n{"name": "Deployment"}');
+  expect(anonymizer.hide("Deployment of Acme by Alice")).toBe("Deployment of name-1 by name-2");
+});

@@ -27,7 +27,13 @@ export function newAnonymizer(): Anonymizer {
     learn(text) {
       for (const pattern of [NAME_FIELDS, HOSTS])
         for (const [, name = ""] of text.matchAll(pattern))
-          if (name.length >= LEAST_LENGTH && !PLATFORM.test(name) && !KINDS.has(name) && !numbers.has(name) && numbers.size < MAX_NAMES)
+          if (
+            name.length >= LEAST_LENGTH &&
+            !PLATFORM.test(name) &&
+            !KINDS.has(name) &&
+            !numbers.has(name) &&
+            numbers.size < MAX_NAMES
+          )
             numbers.set(name, `name-${numbers.size + 1}`);
     },
     // Longer names hold shorter ones, so whole words are tried first, then their parts.

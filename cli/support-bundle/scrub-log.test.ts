@@ -37,3 +37,9 @@ test("keeps allowed fields, numbers, and the frames of a stack", () => {
 test("a line that is no JSON is scrubbed as text", () => {
   expect(scrubLine("{ password: 'abc' ")).toBe("{ password: *** ");
 });
+
+test("IDs of requests stay, so that logs can be joined; other text in their place does not", () => {
+  const [traceId, requestId] = ["0123456789abcdef0123456789abcdef", "0123456789abcdef0123456789abcdef::b2b72c6f"];
+  expect(JSON.parse(scrubLine(JSON.stringify({ traceId, requestId })))).toEqual({ traceId, requestId });
+  expect(JSON.parse(scrubLine('{"requestId":"a b"}'))).toEqual({ requestId: "***" });
+});

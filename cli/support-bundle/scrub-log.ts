@@ -33,10 +33,12 @@ function keepFields(fields: Record<string, unknown>): Record<string, unknown> {
 function keepValue(key: string, value: unknown): unknown {
   if (typeof value === "number" || typeof value === "boolean" || value === null) return value;
   if (key === "err" && typeof value === "object") return keepError(value as Record<string, unknown>);
-  if (typeof value !== "string") return MASK;
-  if (IDS.has(key)) return ID.test(value) ? value : MASK;
-  if (SCRUBBED.has(key)) return scrubText(value);
-  return KEPT.has(key) ? scrubText(value) : MASK;
+  return typeof value === "string" ? keepText(key, value) : MASK;
+}
+
+function keepText(key: string, text: string): string {
+  if (IDS.has(key)) return ID.test(text) ? text : MASK;
+  return SCRUBBED.has(key) || KEPT.has(key) ? scrubText(text) : MASK;
 }
 
 /** A stack keeps its frames alone, since it begins with the message. */
