@@ -79,18 +79,20 @@ export function createLoginAttempts(now: () => number = () => performance.now())
         if (reviewed === undefined) {
           known.delete(credentialKey);
           for (const bound of bounds) bound.addFailure();
-        } else {
-          const addresses = known.get(credentialKey) ?? new Set();
-          if (addresses.size < MAX_ADDRESSES_OF_CREDENTIAL) addresses.add(addressKey);
-          known.set(credentialKey, addresses);
-          if (addresses.has(addressKey)) known.set(addressKey, new Set());
-        }
+        } else rememberLogin(known, credentialKey, addressKey);
         return reviewed;
       } finally {
         for (const bound of bounds) bound.addPending(-1);
       }
     },
   };
+}
+
+function rememberLogin(known: LRUCache<string, Set<string>>, credentialKey: string, addressKey: string): void {
+  const addresses = known.get(credentialKey) ?? new Set();
+  if (addresses.size < MAX_ADDRESSES_OF_CREDENTIAL) addresses.add(addressKey);
+  known.set(credentialKey, addresses);
+  if (addresses.has(addressKey)) known.set(addressKey, new Set());
 }
 
 function createBounds(now: () => number, { maxFailures, maxPending }: Limits): (key: string) => Bound {
