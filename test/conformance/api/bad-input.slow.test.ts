@@ -78,11 +78,16 @@ function fill(path: string, value?: string): string {
   );
 }
 
+/** UAA and the routing API have shapes of their own for errors: which paths, and the field of the sentence. */
+const FOREIGN_SHAPES: readonly [path: RegExp, field: string][] = [
+  [/^[A-Z]+ \/(Users|oauth|check_token)\b/, "error_description"],
+  [/^[A-Z]+ \/routing\//, "message"],
+];
+
 function judge(answer: Answer, what: string): string[] {
   const { status, json } = answer;
   if (status < 400) return status < 300 ? [] : [`${what}: ${status}`];
-  // UAA's endpoints answer in UAA's shape.
-  if (status < 500 && /^[A-Z]+ \/(Users|oauth|check_token)\b/.test(what) && typeof json.error_description === "string")
+  if (status < 500 && FOREIGN_SHAPES.some(([path, field]) => path.test(what) && typeof json[field] === "string"))
     return [];
   const errors = json.errors as { code: unknown; title: unknown; detail: unknown }[] | undefined;
   const shaped =
