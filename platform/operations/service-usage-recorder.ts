@@ -15,8 +15,7 @@ import type { KubeClient } from "../../kube/client/client.ts";
 import type { Permission } from "../../kube/rbac/resource-rules.ts";
 import { createServiceUsageWriter } from "../../telemetry/audit/usage-writer.ts";
 import type { PeriodicTask } from "../leases/singletons.ts";
-import { createUsageCompaction } from "./usage-compaction.ts";
-import { isForeign } from "./usage-recorder.ts";
+import { runUsageRecording, type ComparingRecorder, type UsageRecorderOptions } from "./usage-recording.ts";
 
 export const SERVICE_USAGE_RECORDER_KINDS: readonly ResourceRef[] = [
   ServiceInstance,
@@ -27,55 +26,20 @@ export const SERVICE_USAGE_RECORDER_PERMISSIONS: readonly Permission[] = [
   { resource: ServiceUsageLog, verbs: ["create", "patch", "delete"] },
 ];
 
-/** Milliseconds between two tries to read what a usage event needs. */
-const RETRY_MS = 1_000;
-
-export interface ServiceUsageRecorderOptions {
-  informers: Informers;
-  log: Logger;
-  /** Name of this process. */
-  writer: string;
-}
-
-export function createServiceUsageRecorder(options: ServiceUsageRecorderOptions): PeriodicTask {
+export function createServiceUsageRecorder(options: UsageRecorderOptions): PeriodicTask {
   return { reads: SERVICE_USAGE_RECORDER_KINDS, start: (signal, client) => record(options, client, signal) };
 }
 
-/** Resolves when the last events have been written after the signal. */
-function record(
-  { informers, log, writer: name }: ServiceUsageRecorderOptions,
-  client: KubeClient,
-  signal: AbortSignal,
-) {
+function record(options: UsageRecorderOptions, client: KubeClient, signal: AbortSignal): Promise<void> {
+  const { informers, log, writer: name } = options;
   const writer = createServiceUsageWriter({ client, writer: name, log });
-  const kind = { ref: ServiceUsageLog, listOpen: listOpenServiceUsage };
-  const compaction = createUsageCompaction({ kind, client, read: informers.read, log, writer: name });
   const recorder = new ServiceRecorder(informers, log, (event) => writer.record(SYSTEM_NAMESPACE, event));
-  const unsubscribe = [
-    informers.store(ServiceInstance).onChange((change) => recorder.changed(change)),
-    informers.store(ServiceUsageLog).onChange((change) => {
-      if (change.type === "added") compaction.request();
-      if (!isForeign(change, name, compaction.wasRemoved)) return;
-      recorder.restart();
-      // A purge writes what exists before it deletes: what changes from now on follows from that.
-      if (change.type === "added") recorder.retry();
-    }),
-  ];
-  recorder.retry();
-  const timer = setInterval(() => {
-    recorder.retry();
-    void compaction.run();
-  }, RETRY_MS).unref();
-  return new Promise<void>((resolve) => {
-    signal.addEventListener("abort", () => {
-      clearInterval(timer);
-      for (const stop of unsubscribe) stop();
-      resolve(writer.close());
-    });
-  });
+  const subscriptions = [informers.store(ServiceInstance).onChange((change) => recorder.changed(change))];
+  const kind = { ref: ServiceUsageLog, listOpen: listOpenServiceUsage };
+  return runUsageRecording({ kind, writer, recorder, subscriptions }, options, { client, signal });
 }
 
-class ServiceRecorder {
+class ServiceRecorder implements ComparingRecorder {
   private readonly ledger = createServiceUsageLedger(() => new Date());
   /** Uids of instances that could not be judged yet. */
   private readonly waiting = new Set<string>();
@@ -92,12 +56,10 @@ class ServiceRecorder {
     this.emit = emit;
   }
 
-  /** Everything is compared again at the next look. */
   restart(): void {
     this.isStale = true;
   }
 
-  /** Compares again what could not be read before, or everything. */
   retry(): void {
     this.attempt(() => {
       if (this.isStale) return this.compareAll();

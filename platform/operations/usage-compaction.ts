@@ -23,7 +23,7 @@ export interface UsageCompaction {
 
 /** A usage log, and which of its events are about what still is. */
 export interface CompactedLog<Event extends PlacedEvent> {
-  ref: ResourceRef<KubeObject & StoredSegment<Event>>;
+  ref: ResourceRef<KubeObject & StoredSegment<Event> & { spec: { writer: string } }>;
   listOpen: (events: readonly Event[]) => Map<string, Event>;
 }
 

@@ -27,73 +27,35 @@ import type { KubeClient } from "../../kube/client/client.ts";
 import type { Permission } from "../../kube/rbac/resource-rules.ts";
 import { createUsageWriter } from "../../telemetry/audit/usage-writer.ts";
 import type { PeriodicTask } from "../leases/singletons.ts";
-import { createUsageCompaction } from "./usage-compaction.ts";
+import { runUsageRecording, type ComparingRecorder, type UsageRecorderOptions } from "./usage-recording.ts";
 
 export const USAGE_RECORDER_KINDS: readonly ResourceRef[] = [Process, Task, Build, UsageLog, ...USAGE_KINDS];
 export const USAGE_RECORDER_PERMISSIONS: readonly Permission[] = [
   { resource: UsageLog, verbs: ["create", "patch", "delete"] },
 ];
 
-/** Milliseconds between two tries to read what a usage event needs. */
-const RETRY_MS = 1_000;
 /** Index of Processes by `namespace/app`. */
 const APP_INDEX = "usage/app";
-
-export interface UsageRecorderOptions {
-  informers: Informers;
-  log: Logger;
-  /** Name of this process. */
-  writer: string;
-}
 
 export function createUsageRecorder(options: UsageRecorderOptions): PeriodicTask {
   return { reads: USAGE_RECORDER_KINDS, start: (signal, client) => record(options, client, signal) };
 }
 
-/** Resolves when the last events have been written after the signal. */
-function record({ informers, log, writer: name }: UsageRecorderOptions, client: KubeClient, signal: AbortSignal) {
+function record(options: UsageRecorderOptions, client: KubeClient, signal: AbortSignal): Promise<void> {
+  const { informers, log, writer: name } = options;
   const writer = createUsageWriter({ client, writer: name, log });
-  const kind = { ref: UsageLog, listOpen: listOpenUsage };
-  const compaction = createUsageCompaction({ kind, client, read: informers.read, log, writer: name });
   const recorder = new Recorder(informers, log, (event) => writer.record(SYSTEM_NAMESPACE, event));
-  const unsubscribe = [
+  const subscriptions = [
     informers.store(Process).onChange((change) => recorder.processChanged(change)),
     informers.store(App).onChange((change) => recorder.appChanged(change)),
     informers.store(Task).onChange((change) => recorder.changed(change, Task)),
     informers.store(Build).onChange((change) => recorder.changed(change, Build)),
-    informers.store(UsageLog).onChange((change) => {
-      if (change.type === "added") compaction.request();
-      if (!isForeign(change, name, compaction.wasRemoved)) return;
-      recorder.restart();
-      // A purge writes what runs before it deletes: what changes from now on follows from that.
-      if (change.type === "added") recorder.retry();
-    }),
   ];
-  recorder.retry();
-  const timer = setInterval(() => {
-    recorder.retry();
-    void compaction.run();
-  }, RETRY_MS).unref();
-  return new Promise<void>((resolve) => {
-    signal.addEventListener("abort", () => {
-      clearInterval(timer);
-      for (const stop of unsubscribe) stop();
-      resolve(writer.close());
-    });
-  });
+  const kind = { ref: UsageLog, listOpen: listOpenUsage };
+  return runUsageRecording({ kind, writer, recorder, subscriptions }, options, { client, signal });
 }
 
-/** Whether somebody else changed the log: a purge, by the API or by `kubectl delete`. */
-export function isForeign(
-  change: Change<KubeObject & { spec: { writer: string } }>,
-  writer: string,
-  wasRemoved: (name: string) => boolean,
-): boolean {
-  if (change.type === "added") return change.object.spec.writer !== writer;
-  return change.type === "deleted" && !wasRemoved(change.object.metadata.name);
-}
-
-class Recorder {
+class Recorder implements ComparingRecorder {
   private readonly ledger: UsageLedger = createUsageLedger(() => new Date());
   /** By uid of a process, task or build that was seen: its key in the ledger. */
   private readonly keys = new Map<string, string>();
@@ -113,12 +75,11 @@ class Recorder {
     informers.store(Process).addIndex(APP_INDEX, ({ metadata, spec }) => [`${metadata.namespace}/${spec.appRef.name}`]);
   }
 
-  /** Everything is compared again at the next look. */
   restart(): void {
     this.isStale = true;
   }
 
-  /** Compares again what could not be read before, or everything. What cannot be read now is tried the next time. */
+  /** What cannot be read now is tried the next time. */
   retry(): void {
     this.attempt(() => {
       if (this.isStale) this.compareAll();
