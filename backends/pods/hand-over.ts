@@ -9,7 +9,7 @@ import type { ReconcileContext } from "../../kube/controller/controller.ts";
 import { isLive } from "./pod-progress.ts";
 import type { PodObject } from "./slim-pod.ts";
 
-interface Holder {
+export interface Holder {
   /** The kind that makes the pods. */
   workload: ResourceRef;
   fieldManager: string;

@@ -14,13 +14,13 @@ import {
 import { classController } from "../../class-controller.ts";
 import { findRefusal } from "../../pods/refused-droplet.ts";
 import { presentStatus, refuseInstances } from "../../lrp-status.ts";
-import { handOver, withLiveInstances } from "../../pods/hand-over.ts";
 import { endInstances } from "../../pods/end-workload.ts";
 import { longestWait } from "../../pods/evictions.ts";
 import { presentInstances } from "../../pods/instance-status.ts";
 import { isLive } from "../../pods/pod-progress.ts";
 import { listObsoletePods, listPodsToRestart } from "../../pods/pod-removal.ts";
 import { describeUnknownRendering, RENDERING } from "../../pods/pod-rules.ts";
+import { reportDetached } from "../../pods/report-detached.ts";
 import { listProbeFailures, watchProbeFailures } from "../../pods/probe-failures.ts";
 import { deletePod } from "../../pods/pod-writes.ts";
 import { watchPods, type PodObject } from "../../pods/slim-pod.ts";
@@ -70,7 +70,12 @@ function lrpController(): Controller {
     permissions: [{ resource: Pod, verbs: ["delete"] }],
 
     async reconcile(lrp, context) {
-      if (lrp.spec.detached) return reportDetached(lrp, context);
+      if (lrp.spec.detached)
+        return reportDetached(lrp, context, {
+          holder: HOLDER,
+          readPods: () => readSettledPods(lrp, context.read),
+          indexOf: indexLabelOf,
+        });
       const { rendering } = lrp.spec;
       const refusal = findRefusal(lrp.spec);
       if (refusal !== undefined) return refuseInstances(wantedIndexes(lrp.spec), refusal);
@@ -95,21 +100,6 @@ const HOLDER = {
   fieldManager: `${CONTROLLER_FIELD_MANAGER_PREFIX}deployment-runner`,
   finalizer: FINALIZER,
 };
-
-/** People decide what runs: the status shows it. */
-async function reportDetached(lrp: LRP, context: ReconcileContext): Promise<ReconcileResult> {
-  await handOver(lrp, HOLDER, context);
-  const pods = await readSettledPods(lrp, context.read);
-  const shown = withLiveInstances(lrp, pods, indexLabelOf);
-  const instances = presentInstances({
-    lrp: shown,
-    pods,
-    indexOf: indexLabelOf,
-    probeFailures: (pod) => listProbeFailures(context.read, pod),
-    now: context.now(),
-  });
-  return presentStatus(instances, shown.spec.instances);
-}
 
 /** How long gates stay closed on purpose, after pods that filled their disk. */
 function waitOf(pods: readonly PodObject[], { spec }: LRP): number {

@@ -12,14 +12,15 @@ import {
   type ReconcileContext,
   type ReconcileResult,
 } from "../../../kube/controller/controller.ts";
+import type { Reader } from "../../../kube/cache/reader.ts";
 import { classController } from "../../class-controller.ts";
 import { findRefusal } from "../../pods/refused-droplet.ts";
 import { presentStatus, refuseInstances } from "../../lrp-status.ts";
-import { handOver, withLiveInstances } from "../../pods/hand-over.ts";
 import { endInstances } from "../../pods/end-workload.ts";
 import { presentInstances } from "../../pods/instance-status.ts";
 import { isLive } from "../../pods/pod-progress.ts";
 import { listObsoletePods, listPodsToRestart } from "../../pods/pod-removal.ts";
+import { reportDetached } from "../../pods/report-detached.ts";
 import { listProbeFailures } from "../../pods/probe-failures.ts";
 import { untilSecondPull } from "../../pods/refused-pull.ts";
 import { describeUnknownRendering, RENDERING } from "../../pods/pod-rules.ts";
@@ -71,15 +72,19 @@ const lrpController = defineController({
 });
 
 async function runInstances(lrp: LRP, context: ReconcileContext): Promise<ReconcileResult> {
-  if (lrp.spec.detached) return reportDetached(lrp, context);
+  if (lrp.spec.detached)
+    return reportDetached(lrp, context, {
+      holder: HOLDER,
+      readPods: () => readPods(lrp, context.read),
+      indexOf: podIndexOf,
+    });
   const { rendering } = lrp.spec;
   const wanted = wantedIndexes(lrp.spec);
   const refusal = findRefusal(lrp.spec) ?? findGap(wanted);
   if (refusal !== undefined) return refuseInstances(wanted, refusal);
   const children = planLRP(lrp);
   if (!children) throw new Stalled("RenderingUnknown", describeUnknownRendering(rendering));
-  const { namespace = "", name } = lrp.metadata;
-  const pods = context.read.list(Pod, { namespace, labels: { [LABELS.lrp]: name } });
+  const pods = readPods(lrp, context.read);
   for (const pod of [...listPodsToRestart(lrp, pods, podIndexOf), ...listObsoletePods(pods, podIndexOf)])
     await deletePod(pod, context);
   for (const pod of pods.filter(lacksIndexLabel))
@@ -95,27 +100,15 @@ async function runInstances(lrp: LRP, context: ReconcileContext): Promise<Reconc
   return { children, ...presentStatus(presented, wanted.length), ...lookAfterSecondPull(pods, now) };
 }
 
+function readPods({ metadata: { namespace = "", name } }: LRP, read: Reader): PodObject[] {
+  return read.list(Pod, { namespace, labels: { [LABELS.lrp]: name } });
+}
+
 const HOLDER = {
   workload: StatefulSet,
   fieldManager: `${CONTROLLER_FIELD_MANAGER_PREFIX}statefulset-runner`,
   finalizer: FINALIZER,
 };
-
-/** People decide what runs: the status shows it. */
-async function reportDetached(lrp: LRP, context: ReconcileContext): Promise<ReconcileResult> {
-  await handOver(lrp, HOLDER, context);
-  const { namespace = "", name } = lrp.metadata;
-  const pods = context.read.list(Pod, { namespace, labels: { [LABELS.lrp]: name } });
-  const shown = withLiveInstances(lrp, pods, podIndexOf);
-  const instances = presentInstances({
-    lrp: shown,
-    pods,
-    indexOf: podIndexOf,
-    probeFailures: (pod) => listProbeFailures(context.read, pod),
-    now: context.now(),
-  });
-  return presentStatus(instances, shown.spec.instances);
-}
 
 /** A StatefulSet numbers its pods without gaps. */
 function findGap(wanted: readonly number[]): string | undefined {
