@@ -2,6 +2,7 @@
 import { LRUCache } from "lru-cache";
 import type { AuditEvent } from "../../crds/audit-log/audit-log.ts";
 import { eventGUID } from "../../crds/guid.ts";
+import { crashesSince } from "../../crds/lrp/crashes.ts";
 import { toWantedIndex } from "../../crds/lrp/index-pool.ts";
 import type { LRP, LrpInstance } from "../../crds/lrp/lrp.ts";
 
@@ -121,7 +122,7 @@ function isWanted({ lrp, instance, ran, isTerminated }: InstanceChange): boolean
 }
 
 function hasCrashed({ was, instance }: InstanceChange): boolean {
-  return (instance.crashCount ?? 0) > (was?.crashCount ?? 0);
+  return crashesSince(was, instance) > 0;
 }
 
 function nextRun(change: InstanceChange): Pick<History, "lost" | "crashed"> {

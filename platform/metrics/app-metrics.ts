@@ -1,6 +1,7 @@
 // Metrics of what apps go through: builds, starts, tasks, and their routes. Every process that may lead the controllers follows; the leader alone counts, so that a sum over replicas counts each once.
 import { LRUCache } from "lru-cache";
 import { Build } from "../../crds/build/build.ts";
+import { crashesSince } from "../../crds/lrp/crashes.ts";
 import { LRP } from "../../crds/lrp/lrp.ts";
 import { RouteBinding } from "../../crds/route-binding/route-binding.ts";
 import { Task } from "../../crds/task/task.ts";
@@ -114,11 +115,10 @@ function isStarted({ spec, status }: LRP): boolean {
   return spec.instances > 0 && (status?.runningInstances ?? 0) >= spec.instances;
 }
 
-/** Crashes since `old`. An instance that `old` does not show begins at none. */
 function countCrashes(old: LRP, lrp: LRP): number {
-  const before = new Map(old.status?.instances?.map(({ index, crashCount = 0 }) => [index, crashCount]));
+  const before = new Map(old.status?.instances?.map((instance) => [instance.index, instance]));
   const after = lrp.status?.instances ?? [];
-  return after.reduce((sum, { index, crashCount = 0 }) => sum + Math.max(0, crashCount - (before.get(index) ?? 0)), 0);
+  return after.reduce((sum, instance) => sum + crashesSince(before.get(instance.index), instance), 0);
 }
 
 interface Followed<T> {
