@@ -153,7 +153,7 @@ export function constraintKindOf(template: { spec: Pick<PolicyTemplate["spec"], 
 
 const crds = new WeakMap<PolicyTemplate["spec"], KubeObject>();
 
-/** The CRD of a template's constraints. Remembered for as long as the template's spec: a reconcile asks three times. */
+/** The CRD of a template's constraints. Remembered for as long as the template's spec: each reconcile asks twice. */
 export function constraintCRD(template: { spec: PolicyTemplate["spec"] }): KubeObject {
   const known = crds.get(template.spec);
   if (known) return known;
