@@ -79,7 +79,7 @@ class Recorder implements ComparingRecorder {
     this.isStale = true;
   }
 
-  /** What cannot be read now is tried the next time. */
+  /** A look that lacks an object is repeated at the next retry. */
   retry(): void {
     this.attempt(() => {
       if (this.isStale) this.compareAll();
