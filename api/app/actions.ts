@@ -13,6 +13,7 @@ import { requireAttached } from "../cf/process/detached.ts";
 import { processesOf } from "../cf/process/processes.ts";
 import { findRunnerProblem } from "../cf/process/runner-class.ts";
 import { requireProcessQuota } from "../cf/quota/check.ts";
+import { requireServiceFiles } from "../cf/service/require-service-files.ts";
 import { requireNoDeployment } from "../cf/rollout/app-rollouts.ts";
 import { toOneRelationship } from "../http/presentation.ts";
 import type { Session } from "../access/session.ts";
@@ -29,7 +30,7 @@ async function change(session: Session, app: App, body: { spec: Record<string, u
   return session.patch(App, app, { type: "merge", body });
 }
 
-function startable(session: Session, guid: string): App {
+async function startable(session: Session, guid: string): Promise<App> {
   const app = session.get(App, guid);
   requireAttached(session, app);
   const droplet = currentDroplet(session.cache, app);
@@ -37,6 +38,7 @@ function startable(session: Session, guid: string): App {
   const problem = findRunnerProblem(processesOf(session, app), droplet, session.cache.store(BackendClass).list());
   if (problem !== undefined) throw unprocessable(problem);
   requireProcessQuota(session, processesOf(session, app));
+  await requireServiceFiles(session, app);
   return app;
 }
 
@@ -48,7 +50,7 @@ const start = endpoint({
   asks: [{ verb: "patch", on: App }],
   summary: "Start an app",
   handler: async ({ session, params, base }) => {
-    const app = startable(session, params.guid);
+    const app = await startable(session, params.guid);
     const after =
       app.spec.state === "Started" ? app : await change(session, app, COMMAND_PATCHES.restart.patch(newGUID()));
     return ok(presentApp(session.cache, after, base));
@@ -84,7 +86,7 @@ const restart = endpoint({
     ok(
       presentApp(
         session.cache,
-        await change(session, startable(session, params.guid), COMMAND_PATCHES.restart.patch(newGUID())),
+        await change(session, await startable(session, params.guid), COMMAND_PATCHES.restart.patch(newGUID())),
         base,
       ),
     ),

@@ -21,6 +21,7 @@ import { processesOf } from "../cf/process/processes.ts";
 import { findRunnerProblem } from "../cf/process/runner-class.ts";
 import { deployableDroplet, hasRevisions, releasesOf } from "../cf/rollout/app-revisions.ts";
 import { readForRollback } from "../cf/rollout/revision-env.ts";
+import { requireServiceFiles } from "../cf/service/require-service-files.ts";
 import { unprocessable } from "../http/errors.ts";
 import { requireDeploymentQuota } from "./quota.ts";
 import { toRolloutSpec, type DeploymentInput } from "./payload.ts";
@@ -42,6 +43,7 @@ export async function createDeployment(session: Session, body: DeploymentInput):
   if (problem !== undefined) throw unprocessable(problem);
   const draft = toRollout(session, app, { body, target });
   requireDeploymentQuota(session, app, { processes, spec: Rollout.spec.parse(draft["spec"]) as Rollout["spec"] });
+  await requireServiceFiles(session, app);
   const sidecars = target.revision && findFormerSidecars(session, app, target.revision);
   await addProcesses(session, app, target.droplet);
   // The Rollout itself takes over the revision's fields, so a refused Rollout changes nothing of the app.

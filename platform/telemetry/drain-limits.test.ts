@@ -10,6 +10,7 @@ function aDrain(org: string, app: string, url = `syslog://logs.example.com:${++m
     key: `b${made}`,
     version: "1",
     since,
+    instance: `i${made}`,
     app: { guid: app, name: app, space: "dev", org },
     address: parseDrainAddress(url) as DrainAddress,
     certificates: {},
@@ -32,6 +33,18 @@ test("an app keeps its oldest ones, and one drain to an address", () => {
   const { used, left } = chooseDrains(many.toReversed());
   expect(keysOf(used)).toEqual(keysOf(many.slice(0, MAX_DRAINS_OF_APP)));
   expect(left).toMatchObject([{ limit: "app" }, { limit: "app" }]);
+});
+
+test("of several bindings to one instance the newest is used, in the place of the oldest", () => {
+  const [old, other, renewed] = [1, 2, 3].map(() => aDrain("acme", "shop", "syslog://one:1")) as [
+    CountedDrain,
+    CountedDrain,
+    CountedDrain,
+  ];
+  const rotated = { ...renewed, instance: old.instance };
+  expect(keysOf(chooseDrains([old, other, rotated]).used)).toEqual([renewed.key]);
+  const rest = several(3, "evil");
+  expect(keysOf(chooseDrains([old, ...rest, rotated], 1).used)).toEqual([renewed.key]);
 });
 
 test("an org that wants all of them leaves the others theirs, and those that run stay when newer ones come", () => {

@@ -5,6 +5,8 @@ import type { WantedDrain } from "../../telemetry/drains/app-drains.ts";
 export interface CountedDrain extends WantedDrain {
   /** When its binding was made, as Kubernetes writes it. */
   since: string;
+  /** UID of the bound instance. */
+  instance: string;
 }
 
 export const MAX_DRAINS = 1_000;
@@ -17,15 +19,17 @@ export interface ChosenDrains<Drain> {
 }
 
 /**
- * An app gets one drain to an address, whatever the number of its bindings, and the older ones go first. Where all together are too many, each org
- * gets as many as any other that wants them, so that nobody's drains end because of somebody else's.
+ * An app gets one drain to an address, whatever the number of its bindings, and the older ones go first. Of several bindings to one instance the newest
+ * is used, in the place of the oldest: its certificates last longer. Where all together are too many, each org gets as many as any other that wants them,
+ * so that nobody's drains end because of somebody else's.
  */
 export function chooseDrains<Drain extends CountedDrain>(
   wanted: readonly Drain[],
   most = MAX_DRAINS,
 ): ChosenDrains<Drain> {
   const oldestFirst = wanted.toSorted((one, other) => compare(one.since, other.since) || compare(one.key, other.key));
-  const distinct = firstOfEach(oldestFirst, ({ app, address }) => `${app.guid} ${address.url}`);
+  const newest = new Map(oldestFirst.map((drain) => [bindingsOf(drain), drain]));
+  const distinct = firstOfEach(oldestFirst, placeOf).map((drain) => newest.get(bindingsOf(drain)) ?? drain);
   const [ofApps, overApp] = split(
     distinct,
     rankWithin(distinct, ({ app }) => app.guid),
@@ -42,6 +46,10 @@ export function chooseDrains<Drain extends CountedDrain>(
     ],
   };
 }
+
+const placeOf = ({ app, address }: CountedDrain): string => `${app.guid} ${address.url}`;
+/** The same for all bindings of one app to one instance that give the same address. */
+const bindingsOf = (drain: CountedDrain): string => `${drain.instance} ${placeOf(drain)}`;
 
 function compare(one: string, other: string): number {
   return one < other ? -1 : one > other ? 1 : 0;

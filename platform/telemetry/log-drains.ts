@@ -1,5 +1,6 @@
 // The elected part of the operation `log-drains`: sends the logs of apps to the drains of their bound services.
 import { setTimeout as delay } from "node:timers/promises";
+import pLimit from "p-limit";
 import type { Logger } from "pino";
 import { App } from "../../crds/app/app.ts";
 import { BackendClass } from "../../crds/backend-class/backend-class.ts";
@@ -29,6 +30,7 @@ import {
   readDrain,
   versionOf,
   type Candidate,
+  type DrainSources,
   type FoundDrain,
   type RefusedDrain,
 } from "./wanted-drains.ts";
@@ -52,6 +54,11 @@ export const LOG_DRAIN_PERMISSIONS: readonly Permission[] = [
 const LOOK_MS = 2_000;
 /** After this time a drain's Secrets are read again, as no informer watches them. */
 const REREAD_MS = 60_000;
+/** Drains whose Secrets are read at once. */
+const READS = 8;
+/** For one Secret, and for all that one look reads: the others are read at the next look. */
+const READ_MS = 5_000;
+const READ_ALL_MS = 30_000;
 
 type Context = Pick<PlatformContext, "informers" | "membership" | "log" | "options" | "disposables">;
 
@@ -88,7 +95,12 @@ async function keepDrains({ context, client, tell }: Keeper, signal: AbortSignal
   while (!signal.aborted) {
     try {
       if (settings.store.synced)
-        drains.apply(await known.read(listCandidates(informers.read), { read: informers.read, client }));
+        drains.apply(
+          await known.read(listCandidates(informers.read), {
+            read: informers.read,
+            client: withDeadlines(client, signal),
+          }),
+        );
       drains.reread(listMoved(drains.apps(), places, (app) => placeOf(listTelemetryAddresses(members(), app))));
     } catch (err) {
       if (!isUnreadable(err)) log.warn({ err }, "the log drains of apps could not be read; retrying");
@@ -97,6 +109,12 @@ async function keepDrains({ context, client, tell }: Keeper, signal: AbortSignal
   }
   drains.stop();
   settings.release();
+}
+
+/** Reads with a deadline each, and one for all. */
+function withDeadlines(client: KubeClient, ended: AbortSignal): DrainSources["client"] {
+  const signal = AbortSignal.any([ended, AbortSignal.timeout(READ_ALL_MS)]);
+  return { find: (ref, key) => client.find(ref, key, { signal, deadlineMs: READ_MS }) };
 }
 
 const placeOf = (addresses: readonly { url: string }[]): string => addresses.map(({ url }) => url).join(" ");
@@ -115,6 +133,11 @@ interface Known {
   drain: NamedDrain | RefusedDrain | undefined;
 }
 
+interface Versioned {
+  candidate: Candidate;
+  version: string;
+}
+
 type NamedDrain = FoundDrain & Pick<WantedDrain, "version">;
 
 const LIMITS = {
@@ -123,7 +146,7 @@ const LIMITS = {
 };
 
 /** Reads the Secrets of a binding when it is new, has changed, or was read long ago. */
-class KnownDrains {
+export class KnownDrains {
   readonly #known = new Map<string, Known>();
   readonly #tell: Keeper["tell"];
   readonly #log: Logger;
@@ -135,18 +158,13 @@ class KnownDrains {
     this.#log = log;
   }
 
-  async read(
-    candidates: readonly Candidate[],
-    sources: Parameters<typeof readDrain>[1],
-    now = Date.now(),
-  ): Promise<WantedDrain[]> {
+  async read(candidates: readonly Candidate[], sources: DrainSources, now = Date.now()): Promise<WantedDrain[]> {
     const keys = new Set(candidates.map(keyOf));
     for (const key of this.#known.keys()) if (!keys.has(key)) this.#known.delete(key);
-    for (const candidate of candidates)
-      // A drain that cannot be read now stays as it is known, and holds up no other.
-      await this.#refresh(candidate, sources, now).catch((err: unknown) =>
-        this.#log.debug({ err, binding: candidate.binding.metadata.name }, "the Secret of a drain cannot be read"),
-      );
+    const due = candidates
+      .map((candidate) => ({ candidate, version: versionOf(candidate, sources.read) }))
+      .filter((one) => this.#isDue(one, now));
+    await pLimit(READS).map(due, (one) => this.#refresh(one, sources, now));
     return this.#choose([...this.#known.values()].flatMap(({ drain }) => (drain && "address" in drain ? [drain] : [])));
   }
 
@@ -160,14 +178,23 @@ class KnownDrains {
     return used;
   }
 
-  async #refresh(candidate: Candidate, sources: Parameters<typeof readDrain>[1], now: number): Promise<void> {
-    const [key, version] = [keyOf(candidate), versionOf(candidate, sources.read)];
-    const before = this.#known.get(key);
-    if (before?.version === version && now - before.readAt < REREAD_MS) return;
-    const found = await readDrain(candidate, sources);
-    const drain = found && "address" in found ? { ...found, version: digestOf(version, found) } : found;
-    this.#known.set(key, { version, readAt: now, drain });
-    if (drain && "problem" in drain && before?.version !== version) this.#tell(drain.app, drain.problem);
+  #isDue({ candidate, version }: Versioned, now: number): boolean {
+    const before = this.#known.get(keyOf(candidate));
+    return before?.version !== version || now - before.readAt >= REREAD_MS;
+  }
+
+  /** A drain that cannot be read now stays as it is known, and holds up no other. */
+  async #refresh({ candidate, version }: Versioned, sources: DrainSources, now: number): Promise<void> {
+    const key = keyOf(candidate);
+    try {
+      const found = await readDrain(candidate, sources);
+      const drain = found && "address" in found ? { ...found, version: digestOf(version, found) } : found;
+      const isNews = this.#known.get(key)?.version !== version;
+      this.#known.set(key, { version, readAt: now, drain });
+      if (isNews && drain && "problem" in drain) this.#tell(drain.app, drain.problem);
+    } catch (err) {
+      this.#log.debug({ err, binding: candidate.binding.metadata.name }, "the Secret of a drain cannot be read");
+    }
   }
 }
 

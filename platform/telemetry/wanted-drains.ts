@@ -117,7 +117,7 @@ export async function readDrain(
   const certificates = toCertificates(content.credentials);
   const since = toText(binding.metadata.creationTimestamp);
   const network = toNetwork({ binding, instance }, address, read);
-  return { key, app, address, certificates, network, since, service: name };
+  return { key, app, address, certificates, network, since, service: name, instance: instance.metadata.uid ?? "" };
 }
 
 /** A client library may make a Date of it. */

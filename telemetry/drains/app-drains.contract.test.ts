@@ -177,6 +177,18 @@ test("an address that the space may not reach is not connected to", async () => 
   expect(server.got).toEqual([]);
 });
 
+test("a drain that ends while it connects leaves no connection", async () => {
+  let closed = 0;
+  // Takes the connection, and never answers the TLS handshake.
+  const server = await listen(createServer(), (socket) => void socket.on("close", () => (closed += 1)));
+  const { drains, log } = startWorld();
+  drains.apply([wanted(`syslog-tls://127.0.0.1:${server.port}`)]);
+  log("never sent");
+  await vi.waitFor(() => expect(server.got).not.toEqual([]), WAIT);
+  drains.apply([]);
+  await vi.waitFor(() => expect(closed).toBe(1), { timeout: 5_000, interval: 20 });
+});
+
 test("a drain that is gone gets nothing more, and its app's log is not read any more", async () => {
   const server = await listen(createServer());
   const { drains, log } = startWorld();

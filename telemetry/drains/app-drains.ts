@@ -30,12 +30,20 @@ interface RunningDrain {
   drain: Drain;
 }
 
+/** An app's drains, and the reader of its log. */
+interface DrainedLog {
+  drains: Set<Drain>;
+  reader: AbortController;
+  /** Ends one reading of the log, after which it is read again. */
+  round?: AbortController;
+}
+
 export class AppDrains {
   readonly #options: AppDrainsOptions;
   readonly #budget: DrainBudget;
   readonly #drains = new Map<string, RunningDrain>();
-  readonly #readers = new Map<string, AbortController>();
-  readonly #rounds = new Map<string, AbortController>();
+  /** By GUID of the app. */
+  readonly #logs = new Map<string, DrainedLog>();
 
   constructor(options: AppDrainsOptions) {
     this.#options = options;
@@ -47,18 +55,21 @@ export class AppDrains {
     const byKey = new Map(wanted.map((drain) => [drain.key, drain]));
     for (const [key, running] of this.#drains) if (byKey.get(key)?.version !== running.version) this.#end(key, running);
     for (const drain of wanted) if (!this.#drains.has(drain.key)) this.#begin(drain);
-    const apps = new Set([...this.#drains.values()].map(({ app }) => app));
-    for (const [app, reader] of this.#readers) if (!apps.has(app)) this.#stopReader(app, reader);
+    for (const [app, { drains, reader }] of this.#logs) {
+      if (drains.size > 0) continue;
+      reader.abort();
+      this.#logs.delete(app);
+    }
   }
 
   /** The log of these apps is kept elsewhere now: it is read from there on, after the last line that was read. */
   reread(apps: Iterable<string>): void {
-    for (const app of apps) this.#rounds.get(app)?.abort();
+    for (const app of apps) this.#logs.get(app)?.round?.abort();
   }
 
   /** Apps whose log is read. */
   apps(): string[] {
-    return [...this.#readers.keys()];
+    return [...this.#logs.keys()];
   }
 
   stop(): void {
@@ -73,39 +84,34 @@ export class AppDrains {
       tell: (text) => tell(drain.app, text),
       ...(retryMs !== undefined && { retryMs }),
     });
-    this.#drains.set(key, { version, app: drain.app.guid, drain: started });
-    if (!this.#readers.has(drain.app.guid)) void this.#read(drain.app.guid);
+    const app = drain.app.guid;
+    this.#drains.set(key, { version, app, drain: started });
+    const log = this.#logs.get(app);
+    if (log) log.drains.add(started);
+    else void this.#read(app, started);
   }
 
-  #end(key: string, { drain }: RunningDrain): void {
+  #end(key: string, { app, drain }: RunningDrain): void {
     drain.stop();
     this.#drains.delete(key);
-  }
-
-  #stopReader(app: string, reader: AbortController): void {
-    reader.abort();
-    this.#readers.delete(app);
-  }
-
-  #distribute(app: string, envelope: Envelope): void {
-    for (const running of this.#drains.values()) if (running.app === app) running.drain.add(envelope);
+    this.#logs.get(app)?.drains.delete(drain);
   }
 
   /** Lines from before the drain are not its. */
-  async #read(app: string): Promise<void> {
+  async #read(app: string, first: Drain): Promise<void> {
     const { follow, nowNs = () => BigInt(Date.now()) * 1_000_000n } = this.#options;
     const reader = new AbortController();
-    this.#readers.set(app, reader);
+    const log: DrainedLog = { drains: new Set([first]), reader };
+    this.#logs.set(app, log);
     let start = nowNs();
     while (!reader.signal.aborted) {
       const round = new AbortController();
-      this.#rounds.set(app, round);
+      log.round = round;
       for await (const envelope of follow(app, { start, signal: AbortSignal.any([reader.signal, round.signal]) })) {
         const next = BigInt(envelope.timestamp) + 1n;
         if (next > start) start = next;
-        this.#distribute(app, envelope);
+        for (const drain of log.drains) drain.add(envelope);
       }
     }
-    if (this.#readers.get(app) === undefined) this.#rounds.delete(app);
   }
 }

@@ -30,22 +30,25 @@ const WRITE_MS = 10_000;
 /** Bytes of one request. */
 export const MAX_BATCH_BYTES = 256 * 1024;
 
-/** @throws Error whose message names no secret */
-export async function openDrain(
-  address: DrainAddress,
-  certificates: DrainCertificates,
-  network: DrainNetwork,
-): Promise<DrainConnection> {
+/** How a drain is connected to. */
+export interface DrainTarget {
+  address: DrainAddress;
+  certificates: DrainCertificates;
+  network: DrainNetwork;
+}
+
+/** @param signal ends a connection that is being opened @throws Error whose message names no secret */
+export async function openDrain(target: DrainTarget, signal: AbortSignal): Promise<DrainConnection> {
+  const { address, network } = target;
   if (isIP(address.host) && !network.mayConnect(address.host)) throw new Error("the address is not open to this space");
   return address.transport === "syslog" || address.transport === "syslog-tls"
-    ? await openStream(address, certificates, network)
-    : openPoster(address, certificates, network);
+    ? await openStream(target, signal)
+    : openPoster(target);
 }
 
 async function openStream(
-  { transport, host, port }: DrainAddress,
-  certificates: DrainCertificates,
-  { lookup }: DrainNetwork,
+  { address: { transport, host, port }, certificates, network: { lookup } }: DrainTarget,
+  signal: AbortSignal,
 ): Promise<DrainConnection> {
   const socket =
     transport === "syslog"
@@ -55,7 +58,7 @@ async function openStream(
   socket.on("error", () => undefined);
   try {
     await once(socket, transport === "syslog" ? "connect" : "secureConnect", {
-      signal: AbortSignal.timeout(CONNECT_MS),
+      signal: AbortSignal.any([signal, AbortSignal.timeout(CONNECT_MS)]),
     });
   } catch (error) {
     socket.destroy();
@@ -78,11 +81,11 @@ async function writeAll(socket: Socket, messages: readonly Buffer[]): Promise<vo
   }
 }
 
-function openPoster(
-  { transport, url }: DrainAddress,
-  certificates: DrainCertificates,
-  { lookup, mayConnect }: DrainNetwork,
-): DrainConnection {
+function openPoster({
+  address: { transport, url },
+  certificates,
+  network: { lookup, mayConnect },
+}: DrainTarget): DrainConnection {
   const connectTo = buildConnector({ lookup, timeout: CONNECT_MS, ...certificates });
   const dispatcher = new Agent({
     connect(options, callback) {

@@ -1,14 +1,7 @@
 // A log drain of an app: a bounded queue, a connection that is opened again after a failure, and words for the app's log.
 import { setTimeout as delay } from "node:timers/promises";
 import type { Envelope } from "../envelope.ts";
-import type { DrainAddress } from "./drain-address.ts";
-import {
-  MAX_BATCH_BYTES,
-  openDrain,
-  type DrainCertificates,
-  type DrainConnection,
-  type DrainNetwork,
-} from "./drain-connection.ts";
+import { MAX_BATCH_BYTES, openDrain, type DrainConnection, type DrainTarget } from "./drain-connection.ts";
 import { toSyslogMessage, type DrainedApp } from "./syslog-message.ts";
 
 /** Bytes that wait, for all drains of this process together. */
@@ -17,11 +10,8 @@ export interface DrainBudget {
   readonly maxBytes: number;
 }
 
-export interface DrainOptions {
+export interface DrainOptions extends DrainTarget {
   app: DrainedApp;
-  address: DrainAddress;
-  certificates: DrainCertificates;
-  network: DrainNetwork;
   budget: DrainBudget;
   /** A line for the app's log. It has the host of the drain, and nothing else of its address. */
   tell: (text: string) => void;
@@ -111,10 +101,9 @@ class RunningDrain {
   }
 
   async #deliver(batch: readonly Buffer[]): Promise<boolean> {
-    const { address, certificates, network } = this.#options;
+    const { address } = this.#options;
     try {
-      this.#connection ??= await openDrain(address, certificates, network);
-      await this.#connection.send(batch);
+      await this.#connected().then((connection) => connection.send(batch));
       this.#failures = 0;
       return true;
     } catch (error) {
@@ -128,6 +117,19 @@ class RunningDrain {
       this.#failures += 1;
       return false;
     }
+  }
+
+  /** `stop` closes only the connection that it finds, so one that was opened meanwhile is closed here. @throws Error */
+  async #connected(): Promise<DrainConnection> {
+    if (this.#connection) return this.#connection;
+    const { signal } = this.#stopped;
+    const opened = await openDrain(this.#options, signal);
+    if (signal.aborted) {
+      opened.close();
+      signal.throwIfAborted();
+    }
+    this.#connection = opened;
+    return opened;
   }
 
   #forget(batch: readonly Buffer[]): void {

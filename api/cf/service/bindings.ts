@@ -1,7 +1,7 @@
 // The service bindings of an app or an instance, as the cache knows them.
 import type { App } from "../../../crds/app/app.ts";
 import { filesVariable, servicesDelivery } from "../../../crds/app/features.ts";
-import { systemEnv } from "../../../crds/app/vcap.ts";
+import { systemEnv, type BoundService } from "../../../crds/app/vcap.ts";
 import { newestBound, toBoundService } from "../../../crds/service-binding/bound-service.ts";
 import { instanceNamespaceOf, ServiceBinding } from "../../../crds/service-binding/service-binding.ts";
 import { isAtBroker } from "../../../crds/service-instance/managed-fields.ts";
@@ -48,12 +48,18 @@ export async function readSystemEnv(session: Session, app: App): Promise<object>
     const { name, value } = filesVariable(delivery);
     return { [name]: value };
   }
+  const services = await readBoundServices(session, app);
+  return { VCAP_SERVICES: JSON.parse(systemEnv(services).VCAP_SERVICES) as object };
+}
+
+/** The app's services with their credentials, as its next start would have them. The result is not for callers who may not read the app's environment. */
+export async function readBoundServices(session: Session, app: App): Promise<BoundService[]> {
   const { cache } = session;
   const pairs = bindingsOfApp(cache, app).flatMap((binding) => {
     const instance = instanceOf(cache, binding);
     return instance && isWithin(instance, binding.metadata.namespace) ? [{ binding, instance }] : [];
   });
-  const services = await Promise.all(
+  return Promise.all(
     newestBound(pairs).map(async ({ binding, instance }) => {
       const content = await findBindingContent(session, binding, instance);
       const toGUID = { guid: cache.guid(ServiceInstance, instance) };
@@ -61,5 +67,4 @@ export async function readSystemEnv(session: Session, app: App): Promise<object>
       return toBoundService({ instance: { ...instance, ...toGUID }, binding: bound, content });
     }),
   );
-  return { VCAP_SERVICES: JSON.parse(systemEnv(services).VCAP_SERVICES) as object };
 }

@@ -304,6 +304,31 @@ describe("what an app gets", () => {
     });
   }
 
+  test("as files is judged before a start: a credential whose name is no file is told, without its value", async () => {
+    const app = await newApp();
+    const droplet = await bench.droplet(app, freeName("droplet"));
+    await bench.call("PATCH", `/v3/apps/${app.guid}/relationships/current_droplet`, to(droplet));
+    const instance = await make({ credentials: { jdbcUrl: "s3cret" } });
+    await bind(app, instance, { name: "store" });
+    const switchTo = (enabled: boolean) =>
+      bench.call("PATCH", `/v3/apps/${app.guid}/features/service-binding-k8s`, { enabled });
+    await switchTo(true);
+    const words =
+      /^The bound services cannot be files: the credential 'jdbcUrl' of binding 'store' is no name of a file: a to z/;
+    const starts: [string, object?][] = [
+      [`/v3/apps/${app.guid}/actions/start`],
+      [`/v3/apps/${app.guid}/actions/restart`],
+      ["/v3/deployments", { relationships: { app: to(app) } }],
+    ];
+    for (const [path, given] of starts) {
+      const answer = await bench.call("POST", path, given);
+      expectRefusal(answer, words);
+      expect(JSON.stringify(answer.json)).not.toContain("s3cret");
+    }
+    await switchTo(false);
+    expect((await bench.call("POST", `/v3/apps/${app.guid}/actions/restart`)).status).toBe(200);
+  });
+
   test("is VCAP_SERVICES and DATABASE_URL, in a Secret, never in an object", async () => {
     const app = await newApp();
     const uri = "postgres://u:s3cret@db/x";
