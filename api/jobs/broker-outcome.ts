@@ -20,10 +20,24 @@ export function catalogStateOf(cache: ClusterCache, broker: ServiceBroker | unde
 /** Characters of a warning. */
 const MAX_WARNING = 8192;
 
-/** As CF says it: plans that have left the catalog and stay while instances have them. */
+/** In CF's words where it makes no OAuth2 clients, as here. */
+const NO_DASHBOARD_CLIENT =
+  "Warning: This broker includes configuration for a dashboard client. Auto-creation of OAuth2 clients has been disabled in this Cloud Foundry instance. The broker catalog has been updated but its dashboard client configuration will be ignored.";
+
+/** As CF says it: plans that have left the catalog and stay while instances have them, and clients of dashboards, which nobody makes. */
 export function catalogWarnings(cache: ClusterCache, broker: ServiceBroker | undefined): string[] {
   if (!broker) return [];
-  const left = offeringsOf(cache, broker).flatMap((offering) => {
+  const offerings = offeringsOf(cache, broker);
+  const wantsClient = offerings.some(({ spec }) => spec.available && spec.dashboardClient === true);
+  return [...listMissingPlans(cache, broker, offerings), ...(wantsClient ? [NO_DASHBOARD_CLIENT] : [])];
+}
+
+function listMissingPlans(
+  cache: ClusterCache,
+  broker: ServiceBroker,
+  offerings: ReturnType<typeof offeringsOf>,
+): string[] {
+  const left = offerings.flatMap((offering) => {
     const plans = plansOf(cache, offering).filter(({ spec }) => !spec.available);
     const names = plans.map(({ spec }) => spec.name).sort();
     return names.length > 0

@@ -24,6 +24,8 @@ export const serviceBroker = named(
     ...identity,
     name: text,
     url: text,
+    // Not in Cloud Foundry.
+    ca_bundle: text.optional(),
     relationships: z.strictObject(ofSpace),
     metadata,
     links: links(["self", "service_offerings"], { space: link.optional() }),

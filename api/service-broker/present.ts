@@ -18,6 +18,7 @@ export function presentBroker(cache: ClusterCache, broker: ServiceBroker, base: 
     ...at,
     name: broker.spec.name,
     url: broker.spec.url,
+    ...(broker.spec.caBundle !== undefined && { ca_bundle: broker.spec.caBundle }),
     relationships: { ...(space !== undefined && { space: toOneRelationship(space) }) },
     ...presentMetadata(broker),
     links: {

@@ -6,6 +6,7 @@ import { LABELS } from "../../crds/labels.ts";
 import { isFull, TOO_MANY_BROKERS } from "../../crds/service-broker/broker-limit.ts";
 import { ServiceBroker } from "../../crds/service-broker/service-broker.ts";
 import { Space } from "../../crds/space/space.ts";
+import { omitUndefined } from "../../kube/api/omit-undefined.ts";
 import type { Session } from "../access/session.ts";
 import { requireNotSuspended } from "../access/suspension.ts";
 import { isOneOf, listObjects } from "../lists/list-objects.ts";
@@ -77,7 +78,7 @@ const create = endpoint({
 });
 
 async function createBroker(session: Session, namespace: string, body: CreateBroker): Promise<ServiceBroker> {
-  const { name, url, authentication } = body;
+  const { name, url, authentication, ca_bundle: caBundle } = body;
   const guid = newGUID();
   const named = toNamedMetadata(session.cache, ServiceBroker, {
     namespace,
@@ -87,8 +88,10 @@ async function createBroker(session: Session, namespace: string, body: CreateBro
   });
   const metadata = { ...named, labels: { ...named.labels, [LABELS.guid]: guid } };
   return withNewCredentials(session, { namespace, guid }, authentication.credentials, (credentialsSecretRef) =>
-    session.create(ServiceBroker, { metadata, spec: { name, url, credentialsSecretRef } }, () =>
-      takenAtCreation(session, name),
+    session.create(
+      ServiceBroker,
+      { metadata, spec: omitUndefined({ name, url, credentialsSecretRef, caBundle }) },
+      () => takenAtCreation(session, name),
     ),
   );
 }
@@ -114,7 +117,8 @@ const update = endpoint({
   summary: "Update a service broker, whose catalog a job fetches again",
   handler: async ({ session, params, body, base }) => {
     const broker = session.get(ServiceBroker, params.guid);
-    if (body.name === undefined && body.url === undefined && !body.authentication) {
+    const { name, url: address, authentication, ca_bundle: caBundle } = body;
+    if ([name, address, authentication, caBundle].every((one) => one === undefined)) {
       const patch = { type: "merge", body: { metadata: toMetadataPatch(body.metadata, broker) } } as const;
       return ok(presentBroker(session.cache, await session.patch(ServiceBroker, broker, patch), base));
     }
@@ -128,14 +132,14 @@ async function updateBroker(
   broker: ServiceBroker,
   body: z.output<typeof updateBrokerBody>,
 ): Promise<void> {
-  const { name = broker.spec.name, url, authentication } = body;
+  const { name = broker.spec.name, url, authentication, ca_bundle: caBundle } = body;
   const { namespace = "" } = broker.metadata;
   const renamed = name === broker.spec.name ? undefined : { to: { ...broker, spec: { ...broker.spec, name } }, taken };
   const patchWith = (ref?: ServiceBroker["spec"]["credentialsSecretRef"]): Promise<ServiceBroker> => {
     const spec = {
       name,
       purgedOfferings: null,
-      ...(url !== undefined && { url }),
+      ...omitUndefined({ url, caBundle }),
       ...(ref && { credentialsSecretRef: { prefix: null, ...ref } }),
     };
     const patch = { metadata: toMetadataPatch(body.metadata, broker), spec };

@@ -153,6 +153,7 @@ const FETCH_REASONS = new Set([
   "BrokerFailed",
   "BrokerRefused",
   "CatalogInvalid",
+  "CABundleInvalid",
   "CredentialsMissing",
   "CredentialsUnreadable",
 ]);

@@ -110,6 +110,7 @@ function toOffering(owner: CatalogOwner, service: CatalogService, position: numb
       instancesRetrievable: service.instances_retrievable === true,
       planUpdateable: service.plan_updateable === true,
       allowContextUpdates: service.allow_context_updates === true,
+      ...(service.dashboard_client === true && { dashboardClient: true }),
       ...fromMetadata(service.metadata),
       available: true,
     },

@@ -6,6 +6,7 @@ import { CATEGORY, GROUP } from "../groups.ts";
 import { refTo } from "../schema-fields.ts";
 import { catalogID } from "../service-offering/service-offering.ts";
 import { defineKind, READ, WRITE } from "../kind.ts";
+import { MAX_CA_BUNDLE } from "./ca-bundle.ts";
 import { GLOBAL_AUDITOR_CLUSTER_ROLE, SPACE_DEVELOPER, SPACE_SUPPORTER } from "../roles.ts";
 
 /** Offerings of a catalog that may be left out. */
@@ -51,6 +52,14 @@ export const ServiceBroker = defineKind({
       })
       .describe(
         "The Secret with the keys username and password, in this namespace. It must be labelled cupola.dev/env=allowed, unless the API wrote it. In the system namespace it is cupola-broker-credentials, with a prefix for each broker. The API keeps those of a space's broker in the system namespace, too, where a name cupola-space-broker-credentials-N and a prefix lead to.",
+      ),
+    caBundle: z
+      .string()
+      .min(1)
+      .max(MAX_CA_BUNDLE)
+      .optional()
+      .describe(
+        "PEM certificates of the authorities from which the broker's own certificate comes, for an https address. They take the place of those that the platform trusts.",
       ),
     purgedOfferings: listSet(z.array(catalogID).max(MAX_PURGED_OFFERINGS))
       .optional()

@@ -52,6 +52,10 @@ export const ServiceOffering = defineKind({
     planUpdateable: z.boolean().default(false).describe("Whether an instance can change its plan."),
     allowContextUpdates: z.boolean().default(false).describe("Whether the broker is told of a new name."),
     shareable: z.boolean().default(false).describe("Whether its instances can be shared with other spaces."),
+    dashboardClient: z
+      .boolean()
+      .optional()
+      .describe("Whether its catalog asks for an OAuth2 client for its dashboard. The platform makes none."),
     documentationURL: z.string().max(2048).optional().describe("Where it is documented."),
     metadata: jsonText.optional().describe("What else the catalog says of it, as JSON."),
     available: z

@@ -20,9 +20,8 @@ afterEach(() => {
 
 /** Result of a request when the name has these addresses, one set for each look-up. */
 async function ask(lookUps: string[][], open: string): Promise<string | undefined> {
-  const agent = createGuardedAgent(
-    (address) => address === open,
-    () => Promise.resolve(lookUps.shift() ?? []),
+  const agent = createGuardedAgent({ mayConnect: (address) => address === open }, () =>
+    Promise.resolve(lookUps.shift() ?? []),
   );
   try {
     const answer = await fetch(`http://broker.test:${port}/`, { dispatcher: agent });

@@ -16,14 +16,22 @@ export type Resolve = (hostname: string) => Promise<readonly string[]>;
 /** For brokers that may have any address. */
 export const OPEN_AGENT = new Agent({ connect: { lookup: lookupAny, timeout: CONNECT_MS } });
 
-/** For one request: a connection that is kept would outlive the rule. */
-export function createGuardedAgent(mayConnect: AddressRule, resolve: Resolve = resolveByServers): Agent {
-  const connect = buildConnector({ lookup: guardedLookup(mayConnect, resolve), timeout: CONNECT_MS });
+export interface ConnectionRules {
+  /** Any address without it. */
+  mayConnect?: AddressRule | undefined;
+  /** PEM; those that Node.js trusts without it. */
+  ca?: string | undefined;
+}
+
+/** For one request: a connection that is kept would outlive the rules. */
+export function createGuardedAgent({ mayConnect, ca }: ConnectionRules, resolve: Resolve = resolveByServers): Agent {
+  const lookup = mayConnect ? guardedLookup(mayConnect, resolve) : lookupAny;
+  const connect = buildConnector({ lookup, timeout: CONNECT_MS, ...(ca !== undefined && { ca }) });
   return new Agent({
     connect(options, callback) {
       // A host that is an address is not looked up.
       const host = options.hostname.replace(/^\[(.*)\]$/, "$1");
-      if (isIP(host) && !mayConnect(host)) callback(forbidden(), null);
+      if (isIP(host) && mayConnect?.(host) === false) callback(forbidden(), null);
       else connect(options, callback);
     },
   });

@@ -151,6 +151,26 @@ describe("an answer", () => {
     });
   });
 
+  test("of a broker whose certificate comes from an authority of its own is read with that authority only", async () => {
+    const [own, other] = await Promise.all([makeAuthority("its own"), makeAuthority("another")]);
+    const pair = await issueCertificate(own, { commonName: "127.0.0.1", ipAddresses: ["127.0.0.1"] });
+    server = createTLSServer(pair, (_, response) => response.end("{}")).listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const askWith = (ca: string | undefined) =>
+      callBroker(
+        { url, username: "ann", password: "hidden-word", ca },
+        { method: "GET", path: "/" },
+        AbortSignal.timeout(10_000),
+      );
+    expect(await askWith(`${other.cert}\n${own.cert}`)).toMatchObject({ kind: "answer", status: 200 });
+    for (const ca of [undefined, other.cert])
+      expect(await askWith(ca)).toMatchObject({
+        kind: "unreachable",
+        why: expect.stringContaining("put the certificate of its authority into spec.caBundle") as string,
+      });
+  });
+
   test("that TLS refuses before anything is sent was no connection", async () => {
     const pair = await issueCertificate(await makeAuthority("nobody knows it"), {
       commonName: "127.0.0.1",

@@ -3,19 +3,16 @@ import { randomUUID } from "node:crypto";
 import { fetch, type Response } from "undici";
 import { MAX_OPERATION_DESCRIPTION } from "../../../crds/service-instance/managed-fields.ts";
 import { findJsonExcess } from "../../../kube/api/json-bounds.ts";
-import type { AddressRule } from "./broker-addresses.ts";
-import { ADDRESS_FORBIDDEN, createGuardedAgent, OPEN_AGENT } from "./broker-agent.ts";
+import { ADDRESS_FORBIDDEN, createGuardedAgent, OPEN_AGENT, type ConnectionRules } from "./broker-agent.ts";
 import { brokerOperationOf, brokerReports } from "./broker-reports.ts";
 import { toPlainWords } from "./plain-words.ts";
 
 /** How a broker is reached. */
-export interface BrokerAccess {
+export interface BrokerAccess extends ConnectionRules {
   /** Without a trailing slash. */
   url: string;
   username: string;
   password: string;
-  /** Which addresses it may have; any without a rule. */
-  mayConnect?: AddressRule | undefined;
 }
 
 export interface BrokerRequest {
@@ -66,6 +63,7 @@ const NO_CONNECTION = new Set([
 /** Certificates and protocols that TLS refuses before anything is sent. */
 const NO_HANDSHAKE =
   /^(CERT_|ERR_TLS_CERT_|DEPTH_ZERO_SELF_SIGNED|SELF_SIGNED_CERT|UNABLE_TO_(VERIFY|GET)_|ERR_SSL_\w*(ALERT_HANDSHAKE_FAILURE|ALERT_PROTOCOL_VERSION|UNSUPPORTED_PROTOCOL)$)/;
+const UNKNOWN_AUTHORITY = /^(DEPTH_ZERO_SELF_SIGNED|SELF_SIGNED_CERT|UNABLE_TO_(VERIFY|GET)_)/;
 const NOT_OPEN =
   "its address is not open to brokers of spaces; an operator opens it by broker-egress-cidrs in ConfigMap cupola-network";
 /** Part of Node.js's message: the error's code is that of any broken connection. */
@@ -77,7 +75,7 @@ export async function callBroker(
   request: BrokerRequest,
   signal: AbortSignal,
 ): Promise<BrokerAnswer> {
-  const guarded = access.mayConnect && createGuardedAgent(access.mayConnect);
+  const guarded = access.mayConnect || access.ca !== undefined ? createGuardedAgent(access) : undefined;
   const report = brokerReports.begin(() => brokerOperationOf(request));
   try {
     const response = await fetch(`${access.url}${request.path}`, {
@@ -171,12 +169,16 @@ function parseObject(text: string): Record<string, unknown> | undefined {
 function toFailure(error: unknown): BrokerAnswer {
   const { code, message = "" } = ((error as Error).cause ?? {}) as { code?: string; message?: string };
   if (code === ADDRESS_FORBIDDEN) return { kind: "unreachable", why: NOT_OPEN };
-  if (code && isUnsent(code, message)) return { kind: "unreachable", why: code };
+  if (code && isUnsent(code, message)) return { kind: "unreachable", why: toUnsentReason(code) };
   const isTimeout = (error as Error).name === "TimeoutError";
   return {
     kind: "lost",
     why: isTimeout ? `no answer within ${DEADLINE_MS / 1000} s` : (code ?? "the connection broke"),
   };
+}
+
+function toUnsentReason(code: string): string {
+  return UNKNOWN_AUTHORITY.test(code) ? `${code}: put the certificate of its authority into spec.caBundle` : code;
 }
 
 /** Had the broker no chance to see the request? */

@@ -83,6 +83,11 @@ const service = z.object({
   instances_retrievable: isSet,
   plan_updateable: isSet,
   allow_context_updates: isSet,
+  // It has a secret, which nobody here needs.
+  dashboard_client: z
+    .unknown()
+    .transform((value) => typeof value === "object" && value !== null && Object.keys(value).length > 0)
+    .optional(),
   metadata: z
     .record(z.string(), z.unknown())
     .refine((value) => JSON.stringify(value).length <= MAX_CATALOG_JSON, `has more than ${MAX_CATALOG_JSON} characters`)

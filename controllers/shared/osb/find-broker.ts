@@ -2,6 +2,7 @@
 import { SYSTEM_NAMESPACE } from "../../../crds/groups.ts";
 import { INTERNAL_LABELS, LABELS } from "../../../crds/labels.ts";
 import { guidOf } from "../../../crds/guid.ts";
+import { findBundleProblem } from "../../../crds/service-broker/ca-bundle.ts";
 import { BROKER_CREDENTIALS_SECRET, placeOfCredentials } from "../../../crds/service-broker/credentials.ts";
 import type { ServiceBroker } from "../../../crds/service-broker/service-broker.ts";
 import { Secret } from "../../../kube/api/builtin.ts";
@@ -14,12 +15,15 @@ import type { BrokerAccess } from "./call-broker.ts";
 /** A missing or refused Secret is read again after this time, since no informer watches Secrets. */
 const RECHECK_MS = 30_000;
 
-/** @throws NotReady("CredentialsMissing") */
+/** @throws NotReady("CredentialsMissing"), NotReady("CABundleInvalid") */
 export async function readBrokerAccess(
   broker: ServiceBroker,
   { client, read }: Pick<ReconcileContext, "client" | "read">,
 ): Promise<BrokerAccess> {
   const { namespace = "" } = broker.metadata;
+  const { caBundle: ca } = broker.spec;
+  const problem = ca === undefined ? undefined : findBundleProblem(ca);
+  if (problem !== undefined) throw toFailure("CABundleInvalid", `spec.caBundle is invalid: ${problem}; correct it`);
   const { secret: key, keys, isShared } = placeOfCredentials(namespace, broker.spec.credentialsSecretRef);
   const { name } = key;
   const secret = await client.find(Secret, key).catch((error: unknown) => {
@@ -38,6 +42,7 @@ export async function readBrokerAccess(
     username: decode(username),
     password: decode(password),
     mayConnect: addressRuleOf(broker, read),
+    ca,
   };
 }
 
@@ -53,7 +58,11 @@ function placeOf(namespace: string): string {
 }
 
 function toMissing(message: string): NotReady {
-  return new NotReady("CredentialsMissing", message, { isFailure: true, requeueAfterMs: RECHECK_MS });
+  return toFailure("CredentialsMissing", message);
+}
+
+function toFailure(reason: string, message: string): NotReady {
+  return new NotReady(reason, message, { isFailure: true, requeueAfterMs: RECHECK_MS });
 }
 
 function decode(value: string): string {

@@ -79,9 +79,9 @@ export function askRemoval(work: Provided): Promise<Outcome> {
   return toAskedOutcome(asking, (answer) => toOutcome(work.removal, answer));
 }
 
-const MISSING_REASONS = new Set(["BrokerMissing", "CredentialsMissing"]);
+const MISSING_REASONS = new Set(["BrokerMissing", "CredentialsMissing", "CABundleInvalid"]);
 
-/** Is there no broker to ask, or are its credentials missing? */
+/** Is there no broker to ask, or are its credentials or certificates missing? */
 export function isBrokerMissing(error: unknown): error is NotReady {
   return error instanceof NotReady && MISSING_REASONS.has(error.reason);
 }
