@@ -24,8 +24,8 @@ import { LOW_PRIORITY } from "./workqueue.ts";
 export interface RemoteChildrenOptions {
   controller: Controller;
   provider: ClusterProvider;
-  /** Asked when there is an engaged cluster. */
-  markers: () => RemoteMarkers;
+  /** Known once a cluster is engaged. */
+  markers: () => RemoteMarkers | undefined;
   /** Enqueues the key of an owner. */
   enqueueKey: (key: string, priority: number) => void;
   /** Enqueues what a map function returns. */
@@ -143,6 +143,7 @@ class RemoteChildSet implements RemoteChildren {
   #attach(engagement: Engagement): void {
     const { controller } = this.#options;
     const markers = this.#options.markers();
+    if (!markers) throw new Error(`cluster ${engagement.name} is engaged before the id of the platform is known`);
     const { owns = [], reads = [], ownerKind = controller.for } = controller.remote ?? {};
     const labelSelector = `${markers.hubLabel}=${markers.hub}`;
     const ofOwned = owns.map((ref) =>

@@ -37,7 +37,7 @@ export interface RunControllersOptions {
   informers: Informers;
   ownership: OwnershipMarkers;
   /** Other clusters, for controllers with `remote`. */
-  remote?: { provider: ClusterProvider; markers: () => RemoteMarkers } | undefined;
+  remote?: { provider: ClusterProvider; markers: () => RemoteMarkers | undefined } | undefined;
   /** Aborting it stops all controllers; running reconciles finish. */
   signal: AbortSignal;
   log: Logger;

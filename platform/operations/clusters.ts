@@ -16,7 +16,8 @@ import { readHubId } from "./hub-id.ts";
 /** Other clusters, for controllers. */
 export interface Clusters extends ObserveClusters {
   provider: ClusterProvider;
-  markers: () => RemoteMarkers;
+  /** Undefined until the id of the platform is known, which is read for the first Cluster. */
+  markers: () => RemoteMarkers | undefined;
 }
 
 type ClusterFacts = Pick<ClusterObservation, "uid" | "version">;
@@ -41,7 +42,7 @@ export function startClusters(context: ClustersOptions): Clusters {
       facts.set(name, await identify({ client, remote, known, signal }));
     },
   });
-  const hub: { id?: string } = {};
+  const hub: { markers?: RemoteMarkers } = {};
   const stop = followClusters({
     list: () => (store.synced ? store.list({ namespace: SYSTEM_NAMESPACE }) : undefined),
     onChange(listener) {
@@ -49,7 +50,7 @@ export function startClusters(context: ClustersOptions): Clusters {
       return () => stops.forEach((end) => end());
     },
     async engage(clusters) {
-      if (clusters.length > 0) hub.id ??= await readHubId(client);
+      if (clusters.length > 0) hub.markers ??= toRemoteMarkers(await readHubId(client));
       await engageAll(clusters, { client, provider, problems, facts });
     },
     onError: (err) => log.warn({ err }, "clusters cannot be engaged; retrying"),
@@ -59,12 +60,7 @@ export function startClusters(context: ClustersOptions): Clusters {
     release();
     await provider.close();
   });
-  return { provider, markers: () => markersOf(hub), ...toObservations(provider, facts, problems) };
-}
-
-function markersOf({ id }: { id?: string }): RemoteMarkers {
-  if (id === undefined) throw new Error("no cluster is engaged before the id of the platform is known");
-  return toRemoteMarkers(id);
+  return { provider, markers: () => hub.markers, ...toObservations(provider, facts, problems) };
 }
 
 function toObservations(

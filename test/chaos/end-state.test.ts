@@ -44,6 +44,21 @@ describe("the end of a run", () => {
     expect(diffLines(calm, normalise([appOf("wild1", 1)], "wild1"))).toEqual({ missing: [], surplus: [] });
   });
 
+  test("is equal whichever controller wrote its condition first", () => {
+    const [ready, other] = ["Ready", "OnClusters"].map((type) => ({
+      type,
+      status: "True",
+      reason: "Reconciled",
+      message: "",
+    }));
+    const ended = (conditions: object): KubeObject => ({ ...appOf("calm1", 0), status: { conditions } }) as KubeObject;
+    const [one, two] = [
+      [ready, other],
+      [other, ready],
+    ].map((conditions) => normalise([ended(conditions)], "calm1"));
+    expect(one).toEqual(two);
+  });
+
   test.each([
     ["a field of the spec", appOf("wild1", 1, { state: "Stopped" }), /spec\.state: calm "Started", chaos "Stopped"/],
     ["a restart that is not in force", appOf("wild1", 1, { restart: "later" }), /isRestarted: calm true, chaos false/],
@@ -105,6 +120,13 @@ describe("the end of a run", () => {
     };
     expect(findUnreconciled([appOf("wild1", 0)])).toEqual([]);
     expect(findUnreconciled([orphan])).toEqual(["App shop has lost its owner"]);
+  });
+
+  test("is not reached with an unexpected error", () => {
+    const failed = {
+      status: { conditions: [{ type: "OnClusters", status: "False", reason: "InternalError", message: "" }] },
+    };
+    expect(findUnreconciled([{ ...appOf("wild1", 0), ...failed }])).toEqual(["App shop has met an unexpected error"]);
   });
 
   test("needs a status of a process of a started app alone", () => {

@@ -196,6 +196,10 @@ const UNRECONCILED: readonly {
     what: "does not run yet",
     holds: ({ kind, spec, status }) => kind === "Deployment" && (status?.["readyReplicas"] ?? 0) !== spec?.["replicas"],
   },
+  {
+    what: "has met an unexpected error",
+    holds: ({ status }) => listConditions(status ?? {}).some(({ reason }) => reason === "InternalError"),
+  },
   { what: "has no status", holds: (object, known) => object.status === undefined && needsStatus(object, known) },
 ];
 
@@ -244,9 +248,10 @@ function specOf({ kind, spec = {} }: LiveObject): unknown {
 function statusOf({ kind, spec }: LiveObject, status: Record<string, unknown>): unknown {
   if (kind === "Process" && isStopped(status)) return status["quota"] && { quota: status["quota"] };
   const { conditions, observedGeneration: _generation, observedRestart, ...rest } = status;
-  const shownConditions = (conditions as Record<string, unknown>[] | undefined)?.map((condition) =>
-    Object.fromEntries(CONDITION_FIELDS.map((field) => [field, condition[field]])),
-  );
+  // Two controllers that each write a condition do so in any order.
+  const shownConditions = (conditions as Record<string, unknown>[] | undefined)
+    ?.map((condition) => Object.fromEntries(CONDITION_FIELDS.map((field) => [field, condition[field]])))
+    .toSorted((a, b) => String(a["type"]).localeCompare(String(b["type"])));
   // A stopped app tells here whether an earlier start was seen in time.
   const restarted =
     kind === "App" && spec?.["state"] === "Started" ? { isRestarted: observedRestart === spec["restart"] } : {};
@@ -254,9 +259,12 @@ function statusOf({ kind, spec }: LiveObject, status: Record<string, unknown>): 
 }
 
 /** The status of a stopped app's process tells whether it ever ran. */
-function isStopped({ conditions }: Record<string, unknown>): boolean {
-  const all = (conditions ?? []) as { type: string; reason: string }[];
-  return all.some(({ type, reason }) => type === "Ready" && reason === "Stopped");
+function isStopped(status: Record<string, unknown>): boolean {
+  return listConditions(status).some(({ type, reason }) => type === "Ready" && reason === "Stopped");
+}
+
+function listConditions({ conditions }: Record<string, unknown>): { type: string; reason: string }[] {
+  return (conditions ?? []) as { type: string; reason: string }[];
 }
 
 function sorted(_key: string, value: unknown): unknown {
