@@ -4,6 +4,7 @@ import type { ProvidedBy } from "../../crds/service-instance/managed-fields.ts";
 import { isWithin, ServiceInstance } from "../../crds/service-instance/service-instance.ts";
 import type { ReconcileContext } from "../../kube/controller/controller.ts";
 import { resolveGUID } from "../shared/guid.ts";
+import { findRestoredProvided } from "../shared/osb/wanted-plan.ts";
 import { findProvidedPlan, type ProvidedPlan } from "../shared/osb/provided-plan.ts";
 
 export interface Bound extends ProvidedPlan {
@@ -17,11 +18,20 @@ export interface Bound extends ProvidedPlan {
 /** Undefined for one of a user-provided instance, of none, of one that is not shared with this space, and of one that the broker was not asked for. */
 export function findBound(binding: ServiceBinding, context: ReconcileContext): Bound | undefined {
   const instance = findInstance(binding, context);
-  const { provided = binding.status?.provided } = instance?.status ?? {};
+  const provided = instance?.status?.provided ?? binding.status?.provided ?? findRestored(binding, instance, context);
   const instanceGUID = instance ? resolveGUID(ServiceInstance, instance, context).guid : binding.status?.instanceGUID;
   if (!provided || instanceGUID === undefined) return undefined;
   const { guid } = resolveGUID(ServiceBinding, binding, context);
   return { binding, guid, instance, instanceGUID, provided, ...findProvidedPlan(provided, context.read) };
+}
+
+/** A binding that is deleted at once, when a backup has brought it and its instance back without their status. @throws NotReady("PlanMissing") */
+function findRestored(
+  { metadata }: ServiceBinding,
+  instance: ServiceInstance | undefined,
+  { read }: ReconcileContext,
+): ProvidedBy | undefined {
+  return instance && metadata.deletionTimestamp ? findRestoredProvided(instance, read) : undefined;
 }
 
 /** Another instance of the same name, and one that does not belong to this space, are not the binding's. */

@@ -38,13 +38,14 @@ import { getContextPlace, toBrokerAnnotations } from "../shared/osb/platform-con
 import { findProvidedPlan } from "../shared/osb/provided-plan.ts";
 import { underWay } from "../shared/osb/ready.ts";
 import { removeAtBroker } from "../shared/osb/removal.ts";
+import { findRestoredProvided } from "../shared/osb/wanted-plan.ts";
 import { TENANCY_KINDS } from "../shared/tenancy.ts";
 import { isBindingUnderWay, listBindings, removeBindings, removeUnshared } from "./bindings.ts";
 import { toDeprovision, toPoll, toProvision, toUpdate } from "./broker-requests.ts";
-import { findEntry, findRestored } from "./plan-entry.ts";
+import { findEntry } from "./plan-entry.ts";
 import { removeOldParameters } from "./old-parameters.ts";
 import { keepToldParameters } from "./told-parameters.ts";
-import { planInstance, refusedUpdateOf, toTarget, type InstanceStep } from "./plan.ts";
+import { planInstance, refusedUpdateOf, type InstanceStep } from "./plan.ts";
 
 const PLAN_INDEX = "controllers/service-plan";
 /** A silent broker holds some of them for a minute each. */
@@ -127,8 +128,8 @@ function isGoing({ status }: ServiceInstance): boolean {
 
 /** An instance that was restored without its status counts as one of the plan that it asks for. One that no broker has stays as it is. @throws NotReady("PlanMissing") */
 function withRestored(instance: ServiceInstance, read: Reader): ServiceInstance {
-  const entry = findRestored(instance, read);
-  return entry ? { ...instance, status: { ...instance.status, provided: toTarget(instance, entry) } } : instance;
+  const provided = findRestoredProvided(instance, read);
+  return provided ? { ...instance, status: { ...instance.status, provided } } : instance;
 }
 
 /** Undefined until the broker is to be asked for the first time. */

@@ -9,7 +9,8 @@ import { ServicePlan } from "../../crds/service-plan/service-plan.ts";
 import type { ObjectKey } from "../../kube/api/object.ts";
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";
 import type { Reader } from "../../kube/cache/reader.ts";
-import { findEntry, findRestored } from "./plan-entry.ts";
+import { findRestoredProvided } from "../shared/osb/wanted-plan.ts";
+import { findEntry } from "./plan-entry.ts";
 
 /** A plan of an offering of the same name, both with ids that every broker has. */
 const catalogOf = (namespace: string) => ({
@@ -82,6 +83,6 @@ test.each<[string, string | undefined, boolean]>([
     spec: { planRef: { name: "gone" } },
   } as unknown as ServiceInstance;
   const none = { ...read, find: () => undefined } as unknown as Reader;
-  if (isHeld) expect(() => findRestored(waiting, none)).toThrow(/plan gone does not exist/);
-  else expect(findRestored(waiting, none)).toBeUndefined();
+  if (isHeld) expect(() => findRestoredProvided(waiting, none)).toThrow(/plan gone does not exist/);
+  else expect(findRestoredProvided(waiting, none)).toBeUndefined();
 });

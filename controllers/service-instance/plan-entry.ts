@@ -1,20 +1,14 @@
 // The plan of a managed instance in the catalog, and why it may not be used.
-import { isRestored } from "../../crds/guid.ts";
 import { ServiceBroker } from "../../crds/service-broker/service-broker.ts";
 import { ServiceInstance } from "../../crds/service-instance/service-instance.ts";
 import type { PlanEntry } from "../../crds/service-instance/pending-update.ts";
-import { ServiceOffering } from "../../crds/service-offering/service-offering.ts";
-import { ServicePlan } from "../../crds/service-plan/service-plan.ts";
-import { isUsableIn } from "../../crds/service-plan/visibility.ts";
+import type { ServicePlan } from "../../crds/service-plan/service-plan.ts";
 import { forbidsPaid, PAID_PLAN_FORBIDDEN, QUOTA_EXCEEDED } from "../../crds/org-quota/counts.ts";
 import type { Reader } from "../../kube/cache/reader.ts";
-import { NotReady, type ReadyDraft } from "../../kube/controller/controller.ts";
+import type { ReadyDraft } from "../../kube/controller/controller.ts";
 import { findFullQuota, type CountedKind } from "../shared/counted-quotas.ts";
 import { listQuotas } from "../shared/quotas.ts";
-import { findTenancy } from "../shared/tenancy.ts";
-
-/** Until the plan of a restored instance is looked for again. */
-const RESTORED_MS = 30_000;
+import { isOfPlan, readEntry } from "../shared/osb/wanted-plan.ts";
 
 /** A provisioned plan stays valid when no longer visible. */
 export function findEntry(instance: ServiceInstance, read: Reader): { entry?: PlanEntry; problem?: ReadyDraft } {
@@ -49,22 +43,6 @@ function findQuotaProblem(instance: ServiceInstance, { plan }: PlanEntry, read: 
   return { status: "False", reason: PAID_PLAN_FORBIDDEN, message, isFailure: true };
 }
 
-/**
- * The plan of an instance that was restored without its status: a user who may order the plan now may delete the instance at the broker. Undefined where
- * no broker was asked: earlier versions gave the finalizer to instances that wait for a plan, too. @throws NotReady("PlanMissing")
- */
-export function findRestored(instance: ServiceInstance, read: Reader): PlanEntry | undefined {
-  const entry = readEntry(instance, read);
-  if (entry && isOfPlan(instance, entry.plan, read)) return entry;
-  if (!isRestored(instance)) return undefined;
-  const { name } = instance.spec.planRef ?? { name: "" };
-  throw new NotReady(
-    "PlanMissing",
-    `nothing says at which service broker this is to be deleted: it has no status, and its plan ${name} does not exist or is not for this space; create the plan again, or purge this`,
-    { isFailure: true, requeueAfterMs: RESTORED_MS },
-  );
-}
-
 /** A new instance would hold a broker that is to go. */
 function isTakingOrders({ offering: { metadata, spec } }: PlanEntry, read: Reader): boolean {
   const { namespace = "" } = metadata;
@@ -76,11 +54,6 @@ function isOrderable(instance: ServiceInstance, plan: ServicePlan, read: Reader)
   return plan.spec.available && isOfPlan(instance, plan, read);
 }
 
-function isOfPlan({ metadata: { namespace = "" } }: ServiceInstance, plan: ServicePlan, read: Reader): boolean {
-  const org = findTenancy(read, namespace)?.orgObjectName ?? "";
-  return isUsableIn(plan, { namespace, org });
-}
-
 /** Its broker made it as one of an offering. */
 function isOtherOffering({ status }: ServiceInstance, { offering }: PlanEntry): boolean {
   const provided = status?.provided;
@@ -90,13 +63,6 @@ function isOtherOffering({ status }: ServiceInstance, { offering }: PlanEntry): 
     provided.brokerRef.name !== offering.spec.brokerRef.name ||
     provided.brokerRef.namespace !== offering.metadata.namespace
   );
-}
-
-function readEntry({ metadata, spec: { planRef } }: ServiceInstance, read: Reader): PlanEntry | undefined {
-  const namespace = planRef?.namespace ?? metadata.namespace ?? "";
-  const plan = planRef && read.find(ServicePlan, { namespace, name: planRef.name });
-  const offering = plan && read.find(ServiceOffering, { namespace, name: plan.spec.offeringRef.name });
-  return plan && offering && { plan, offering };
 }
 
 function planMissing({ spec: { planRef } }: ServiceInstance, why: string): ReadyDraft {

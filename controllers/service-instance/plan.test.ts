@@ -2,7 +2,8 @@
 import { expect, test } from "vitest";
 import type { ServiceInstance } from "../../crds/service-instance/service-instance.ts";
 import type { PlanEntry } from "../../crds/service-instance/pending-update.ts";
-import { planInstance, refusedUpdateOf, toTarget, wantedKey } from "./plan.ts";
+import { toTarget } from "../shared/osb/wanted-plan.ts";
+import { planInstance, refusedUpdateOf, wantedKey } from "./plan.ts";
 
 const entryOf = (plan: string, allowContextUpdates = false): PlanEntry =>
   ({

@@ -3,10 +3,10 @@ import { isDeepStrictEqual } from "node:util";
 import type { LastOperation, ProvidedBy } from "../../crds/service-instance/managed-fields.ts";
 import { MAX_REFUSED_UPDATE, type ServiceInstance } from "../../crds/service-instance/service-instance.ts";
 import { isChanged, type PlanEntry } from "../../crds/service-instance/pending-update.ts";
-import type { ServicePlan } from "../../crds/service-plan/service-plan.ts";
-import { displayNameOf } from "../../crds/object-names.ts";
 import type { ReadyDraft } from "../../kube/controller/controller.ts";
+import { displayNameOf } from "../../crds/object-names.ts";
 import { failedReady } from "../shared/osb/ready.ts";
+import { toTarget } from "../shared/osb/wanted-plan.ts";
 
 export type InstanceStep =
   | { kind: "rest"; ready?: ReadyDraft }
@@ -67,36 +67,6 @@ export function wantedKey({ metadata, spec }: ServiceInstance): string {
 export function refusedUpdateOf(instance: ServiceInstance, { generation }: LastOperation): string | undefined {
   const isLatest = generation === undefined || generation === instance.metadata.generation;
   return isLatest ? wantedKey(instance) : undefined;
-}
-
-/** State at the broker once it has fulfilled the spec. */
-export function toTarget(instance: ServiceInstance, { plan, offering }: PlanEntry): ProvidedBy {
-  const parameters = instance.spec.parametersSecretRef?.name ?? instance.status?.provided?.parametersSecret;
-  const version = instance.spec.maintenanceVersion ?? versionWithout(instance.status?.provided, plan);
-  const { tags } = offering.spec;
-  return {
-    ...(tags.length > 0 && { offeringTags: tags }),
-    ...toCatalogIDs({ plan, offering }),
-    name: displayNameOf(instance),
-    ...(parameters !== undefined && { parametersSecret: parameters }),
-    ...(version !== undefined && { maintenanceVersion: version }),
-  };
-}
-
-function toCatalogIDs({ plan, offering }: PlanEntry) {
-  return {
-    brokerRef: { namespace: offering.metadata.namespace ?? "", name: offering.spec.brokerRef.name },
-    offeringID: offering.spec.catalogID,
-    planID: plan.spec.catalogID,
-    planObject: plan.metadata.name,
-    offeringName: offering.spec.name,
-    planName: plan.spec.name,
-  };
-}
-
-/** The version when the spec names none: the newest with another plan, else as it is. */
-function versionWithout(before: ProvidedBy | undefined, plan: ServicePlan): string | undefined {
-  return before?.planID === plan.spec.catalogID ? before.maintenanceVersion : plan.spec.maintenanceInfo?.version;
 }
 
 function rest(ready: ReadyDraft | undefined): InstanceStep {

@@ -7,6 +7,7 @@ import { ServiceOffering } from "../../../crds/service-offering/service-offering
 import { Space } from "../../../crds/space/space.ts";
 import { Secret } from "../../../kube/api/builtin.ts";
 import type { ResourceRef } from "../../../kube/api/resource-ref.ts";
+import { omitUndefined } from "../../../kube/api/omit-undefined.ts";
 import { eventually } from "../../eventually.ts";
 import { type ApiHarness, startApiHarness } from "./harness.ts";
 import { makeCatalog, SYSTEM } from "./managed-world.ts";
@@ -271,6 +272,58 @@ describe("the end of an instance", () => {
     );
     await isGone(instance);
     expect(broker.calls(guidOf(instance)).at(-1)?.query.get("plan_id")).toBe("small-id");
+  });
+});
+
+describe("an instance and its binding that a backup brought back without their status", () => {
+  /** Takes it away as the loss of a cluster does: its broker is not asked. */
+  async function lose(object: Described): Promise<void> {
+    const { kube } = bench.testEnv;
+    const holdBy = (finalizers: string[]) =>
+      kube.patch(refOf(object), at(object), { type: "merge", body: { metadata: { finalizers } } });
+    // Until it is gone the controller may put its finalizer back.
+    await eventually(async () => {
+      await holdBy(["test.example.com/hold"]);
+      const now = await kube.get(refOf(object), at(object));
+      expect(now.metadata.finalizers).toEqual(["test.example.com/hold"]);
+      await kube.delete(refOf(object), at(object));
+    });
+    await holdBy([]);
+    await isGone(object);
+  }
+
+  async function restore({ kind, metadata, spec }: Described): Promise<void> {
+    const { name, namespace, labels, finalizers } = metadata;
+    const draft = { metadata: omitUndefined({ name, namespace, labels, finalizers }), spec };
+    await bench.testEnv.kube.create(refOf({ kind } as Described), draft as never);
+  }
+
+  test.each([
+    ["at once", false],
+    ["once they are there again", true],
+  ])("are deleted at the broker when they are deleted %s", async (_when, waits) => {
+    const made = await reaches(await order(), "create", "succeeded");
+    const binding = await reaches(await key(made), "create", "succeeded");
+    const instance = await bench.testEnv.kube.get(ServiceInstance, at(made));
+    const asked = { instance: guidOf(instance), binding: guidOf(binding) };
+    await lose(binding);
+    await lose(instance);
+    expect([methods(asked.binding), methods(asked.instance)].flat()).not.toContain("DELETE");
+    await restore(instance);
+    await restore(binding);
+    if (waits) for (const one of [instance, binding]) await reaches(one, "create", "succeeded");
+    // The binding by itself: its instance may have no status yet.
+    await bench.testEnv.kube.delete(ServiceBinding, at(binding));
+    await isGone(binding);
+    await bench.testEnv.kube.delete(ServiceInstance, at(instance));
+    await isGone(instance);
+    expect(methods(asked.binding).at(-1)).toBe("DELETE");
+    const last = broker.calls(asked.instance).at(-1);
+    expect([last?.method, last?.path, last?.query.get("plan_id")]).toEqual([
+      "DELETE",
+      `/v2/service_instances/${asked.instance}`,
+      "small-id",
+    ]);
   });
 });
 

@@ -193,6 +193,29 @@ async function makeAndDelete(
   expect(broker.things()).not.toContain(path);
 }
 
+test("a binding that is deleted before its instance, which was restored without its status, too, has one again", async () => {
+  const [[instance], [binding]] = [ofKind(ServiceInstance), ofKind(ServiceBinding)] as [[Stored], [Stored]];
+  left = -1;
+  for (const [make, object] of [
+    [managedInstanceController, instance],
+    [managedBindingController, binding],
+  ] as const)
+    await drive(
+      make,
+      (controller) => pass(controller, object),
+      () => object.status?.lastOperation?.state === "succeeded",
+    );
+  delete instance.status;
+  delete binding.status;
+  binding.metadata = { ...binding.metadata, deletionTimestamp: "2026-01-02T00:00:00Z" };
+  await drive(
+    managedBindingController,
+    (controller) => finalPass(controller, binding),
+    () => !objects.includes(binding),
+  );
+  expect(broker.things()).toEqual([INSTANCE]);
+});
+
 const asynchronous = { async: { polls: 1 } };
 const INSTANCE = "/v2/service_instances/uid-ServiceInstance";
 const kills = [0, 1, 2, 3, 4, 5, 6, 99];
