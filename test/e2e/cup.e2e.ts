@@ -5,6 +5,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parseAllDocuments } from "yaml";
+import type { KubeObject } from "../../kube/api/object.ts";
 import { eventually } from "../eventually.ts";
 import { chosenPlatformKind, startTestPlatform } from "./support/start-test-platform.ts";
 import type { TestPlatform } from "./support/test-platform.ts";
@@ -220,6 +221,15 @@ describe("cup", () => {
     expect(await stage.cupJson<unknown[]>("apps")).toHaveLength(1);
     expect((await stage.cup("scale", "hello")).code).toBe(2);
     expect((await stage.cup("no-such-command")).code).toBe(2);
+  });
+
+  test("no object has met an unexpected error", async () => {
+    const { code, output } = await stage.kubectl("get", "cf", "--all-namespaces", "-o", "json");
+    expect(code, output).toBe(0);
+    const { items } = JSON.parse(output) as { items: KubeObject[] };
+    expect(items.map(({ kind }) => kind)).toContain("RouteBinding");
+    const failed = items.filter(({ status = {} }) => JSON.stringify(status).includes('"InternalError"'));
+    expect(failed.map(({ kind, metadata, status }) => ({ kind, name: metadata.name, status }))).toEqual([]);
   });
 
   test("delete app, space and org", async () => {
