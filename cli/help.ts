@@ -18,8 +18,8 @@ const GROUPS: readonly (readonly [title: string, commands: string])[] = [
   ["Spaces", "spaces, space, create-space, delete-space"],
   ["Platform", "login, target, domains, buildpacks, stacks, curl, completion, help"],
   ["Policy", "policy list|show|explain|test|delete, support-bundle"],
-  ["Clusters", "clusters add|start|stop|cordon|uncordon|drain|failover"],
-  ["", "clusters remove|forget, segments place, placement explain"],
+  ["Clusters", "clusters add|start|stop|cordon|uncordon|drain|failover|remove"],
+  ["", "clusters forget|allow-deletes, segments place, placement explain"],
   ["This machine", "local start, local stop, doctor, services enable, services disable"],
 ];
 const TITLE_WIDTH = 14;

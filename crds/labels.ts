@@ -58,6 +58,7 @@ export const ANNOTATIONS = {
   taskName: "cupola.dev/task-name",
   owner: "cupola.dev/owner",
   hubObject: "cupola.dev/hub-object",
+  copiedTo: "cupola.dev/copied-to",
   createdBy: "cupola.dev/created-by",
   deletionWish: "cupola.dev/deletion-wish",
   askedBy: "cupola.dev/asked-by",

@@ -59,8 +59,9 @@ function isReady({ status }: Cluster): boolean {
 }
 
 function problemOf({ status }: Cluster): string | undefined {
-  const ready = status?.conditions?.find(({ type }) => type === "Ready");
-  return ready?.status === "False" ? ready.message : undefined;
+  const find = (type: string, is: string): string | undefined =>
+    status?.conditions?.find((one) => one.type === type && one.status === is)?.message;
+  return find("Ready", "False") ?? find("DeletesHeld", "True") ?? find("Orphans", "True");
 }
 
 /** Starts a cluster on this machine. The laptop's platform follows the label. */

@@ -32,6 +32,7 @@ test("each cluster has a reason, in words that name the next step", () => {
     placement: { clusters: { matchLabels: {} }, count: 2, tolerations: [] },
     previous: spec.assignments,
     isNewStart: false,
+    kept: new Set(),
     mayBegin: true,
     isServing: () => false,
   };

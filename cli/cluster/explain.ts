@@ -90,6 +90,7 @@ async function readRequest(
     hasVolumes: (revision?.spec.volumes ?? []).length > 0,
     previous: spec.assignments,
     isNewStart: false,
+    kept: new Set(),
     mayBegin: true,
     isServing: () => false,
   };

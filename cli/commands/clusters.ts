@@ -2,6 +2,7 @@
 import type { Command } from "commander";
 import { withContext, withoutContext } from "../action.ts";
 import type { AddOptions } from "../cluster/add.ts";
+import type { AllowOptions } from "../cluster/allow-deletes.ts";
 import type { FailoverOptions, LeaveOptions } from "../cluster/drain.ts";
 import type { PlaceOptions } from "../cluster/segments.ts";
 import { Failure } from "../failure.ts";
@@ -52,6 +53,7 @@ export function addClusters(program: Command): void {
   addVerbs(clusters);
   addLeaving(clusters);
   addRemoval(clusters);
+  addDeletes(clusters);
 }
 
 function addVerbs(clusters: Command): void {
@@ -125,6 +127,19 @@ function addRemoval(clusters: Command): void {
     .action(
       withKube(async (kube, _progress, name: string, options: { force?: boolean }) =>
         (await import("../cluster/drain.ts")).forget(kube, name, options),
+      ),
+    );
+}
+
+function addDeletes(clusters: Command): void {
+  clusters
+    .command("allow-deletes <name>")
+    .description("delete the objects there whose owners the platform does not have")
+    .addHelpText("after", example("cup clusters allow-deletes west", "cup clusters allow-deletes west -f"))
+    .option("-f, --force", "do not ask")
+    .action(
+      withKube(async (kube, _progress, name: string, options: AllowOptions) =>
+        (await import("../cluster/allow-deletes.ts")).allowDeletes(kube, name, { ...options, now: new Date() }),
       ),
     );
 }

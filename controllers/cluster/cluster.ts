@@ -8,7 +8,8 @@ import { PlacementDecision } from "../../crds/placement-decision/placement-decis
 import { Process } from "../../crds/process/process.ts";
 import type { Reader } from "../../kube/cache/reader.ts";
 import { defineController, type Controller, type RemoteCluster } from "../../kube/controller/controller.ts";
-import { planConditions, planGivingUp, type ObserveClusters } from "./plan.ts";
+import { ORPHAN_KINDS, OWNER_KINDS, settleOrphans } from "./orphans.ts";
+import { planConditions, planGivingUp, type ClusterObservation, type ObserveClusters } from "./plan.ts";
 
 /** On every Cluster, until its instances have been placed elsewhere. */
 const CLUSTER_FINALIZER = "cupola.dev/cluster";
@@ -22,11 +23,11 @@ export function clusterController({ observe, onChange }: ObserveClusters): Contr
     kind: "singleton",
     for: Cluster,
     remote: {
-      owns: [LRP],
+      owns: ORPHAN_KINDS,
       reads: [BackendClass],
       mapCluster: (name) => [{ namespace: SYSTEM_NAMESPACE, name }],
     },
-    reads: [PlacementDecision, Process, App],
+    reads: [PlacementDecision, ...OWNER_KINDS],
     finalizer: CLUSTER_FINALIZER,
     finalize: ({ metadata: { name } }, { read }) => planGivingUp(name, countHolding(name, read)),
     sources: [
@@ -36,23 +37,32 @@ export function clusterController({ observe, onChange }: ObserveClusters): Contr
       },
     ],
 
-    reconcile(cluster, { clusters }) {
+    async reconcile(cluster, context) {
       const { name } = cluster.metadata;
       const seen = observe(name);
-      const remote = clusters.find(name);
+      const remote = context.clusters.find(name);
       const { reachable, ready } = planConditions(cluster, seen && { ...seen, isRead: remote !== undefined });
+      const orphans = remote && (await settleOrphans(cluster, remote, context));
       return {
-        status: {
-          ...(seen?.uid !== undefined && cluster.status?.clusterUID === undefined && { clusterUID: seen.uid }),
-          ...(seen?.version !== undefined && { versions: { kubernetes: seen.version } }),
-          ...(remote && { classes: listClasses(remote), lrps: remote.read.list(LRP).length }),
-        },
-        conditions: [reachable],
+        status: { ...toFacts(cluster, seen), ...(remote && toContents(remote)), ...orphans?.status },
+        conditions: [reachable, ...(orphans?.conditions ?? [])],
         ready,
         requeueAfterMs: COUNT_MS,
       };
     },
   });
+}
+
+/** The uid is written once. */
+function toFacts({ status }: Cluster, seen: ClusterObservation | undefined): object {
+  return {
+    ...(seen?.uid !== undefined && status?.clusterUID === undefined && { clusterUID: seen.uid }),
+    ...(seen?.version !== undefined && { versions: { kubernetes: seen.version } }),
+  };
+}
+
+function toContents(remote: RemoteCluster): object {
+  return { classes: listClasses(remote), lrps: remote.read.list(LRP).length };
 }
 
 /** The processes that run on a cluster, and so have to be placed elsewhere. */

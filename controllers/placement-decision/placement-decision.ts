@@ -20,16 +20,21 @@ import {
   type ReconcileContext,
   type ReconcileResult,
 } from "../../kube/controller/controller.ts";
+import type { EventDraft } from "../../kube/controller/event-recorder.ts";
 import { indexByApp, mapAppToOwned, OWNING_APP_INDEX } from "../shared/app-owned.ts";
 import { GUID_INDEX, indexByGUID, resolveGUID } from "../shared/guid.ts";
 import { isObserved } from "../shared/is-observed.ts";
+import { findPlacement } from "../shared/placement.ts";
 import { resolveProcessGUID } from "../shared/process-guid.ts";
 import { isReachable } from "../shared/reachable.ts";
 import { TENANCY_KINDS } from "../shared/tenancy.ts";
 import { createChangeFilter, createRunnerFilter, toKey } from "./clusters.ts";
 import { createDrainPace, type DrainPace } from "./drain-pace.ts";
+import { createLeaveGuard, type LeaveGuard } from "./leave-guard.ts";
 import { mirrorController } from "./mirror.ts";
-import { planFor, type SegmentPlan } from "./segment-plan.ts";
+import { findInstances, planFor, type PlanForOptions, type SegmentPlan } from "./segment-plan.ts";
+
+const UNREAD_MS = 500;
 
 export function placementControllers(): Controller[] {
   return [placementController(), mirrorController()];
@@ -39,7 +44,7 @@ export function placementControllers(): Controller[] {
 function placementController(): Controller {
   const concerns = createChangeFilter();
   const concernsRunner = createRunnerFilter();
-  const pace = createDrainPace();
+  const limits = { pace: createDrainPace(), guard: createLeaveGuard() };
   return defineController({
     name: "placement",
     kind: "singleton",
@@ -54,6 +59,8 @@ function placementController(): Controller {
       watch(Cluster, (cluster, read) => (concerns(cluster) ? read.list(PlacementDecision).map(toKey) : [])),
       watch(BackendClass, (one, read) => (concernsRunner(one) ? read.list(PlacementDecision).map(toKey) : [])),
     ],
+    // The LRPs that a new decision finds enqueue their processes.
+    remote: { owns: [LRP], mapCluster: () => [] },
     writesStatus: false,
     writesObject: false,
 
@@ -63,41 +70,94 @@ function placementController(): Controller {
       const app = read.find(App, { namespace, name: process.spec.appRef.name });
       const decision = read.find(PlacementDecision, { namespace, name });
       if (!app || app.spec.state === "Stopped") return decision && hasEnded(decision, read) ? { children: [] } : {};
-      // The first decision is about the Revision of this start.
-      if (!decision && !hasRevision(app)) return {};
-      const planned = planFor(process, app, { read, decision });
-      if (planned) return planDecision(process, app, { context, decision, planned, pace });
-      // The segment's placement was removed before any cluster took the process: it runs on the platform's own.
-      return decision && isEmpty(decision) ? { children: [] } : {};
+      return decision
+        ? decideAgain(process, app, { decision, limits, context })
+        : decide(process, app, limits, context);
     },
   });
+}
+
+/** The first decision is about the Revision of this start, and about what runs already: it waits for a cluster that answers and has not been read yet. */
+function decide(process: Process, app: App, limits: Limits, context: ReconcileContext): ReconcileResult {
+  const { read, clusters } = context;
+  if (!hasRevision(app)) return {};
+  // Most processes run where the platform has no other clusters.
+  if (clusters.names().length === 0 && !findPlacement(read, process.metadata.namespace)) return {};
+  if (hasUnread(context)) return { requeueAfterMs: UNREAD_MS };
+  const ids = resolveIds(process, app, context);
+  const found = findInstances(process, ids.guid, context);
+  const plan = (more: Partial<PlanForOptions>): SegmentPlan | undefined =>
+    planFor(process, app, { read, decision: undefined, found, ...more });
+  const draft = planWithin(limits, { process, decision: undefined, plan, context });
+  return draft ? { children: [toDecision(process, ids, draft)], ...draft.requeue } : {};
+}
+
+function decideAgain(
+  process: Process,
+  app: App,
+  { decision, limits, context }: { decision: PlacementDecision; limits: Limits; context: ReconcileContext },
+): ReconcileResult {
+  const plan = (more: Partial<PlanForOptions>): SegmentPlan | undefined =>
+    planFor(process, app, { read: context.read, decision, ...more });
+  const draft = planWithin(limits, { process, decision, plan, context });
+  if (draft) return { children: [toDecision(process, resolveIds(process, app, context), draft)], ...draft.requeue };
+  // The segment's placement was removed before any cluster took the process: it runs on the platform's own.
+  return isEmpty(decision) ? { children: [] } : {};
+}
+
+function hasUnread({ read, clusters }: ReconcileContext): boolean {
+  return read.list(Cluster).some((cluster) => isReachable(cluster) && !clusters.find(cluster.metadata.name));
 }
 
 function hasRevision(app: App): boolean {
   return isObserved(app) && app.status?.revision !== undefined;
 }
 
-/** A process waits for its turn before it leaves a drained cluster. */
-function planDecision(
-  process: Process,
-  app: App,
-  {
-    context,
-    decision,
-    planned,
-    pace,
-  }: {
-    context: ReconcileContext;
-    decision: PlacementDecision | undefined;
-    planned: SegmentPlan;
-    pace: DrainPace;
-  },
-): ReconcileResult {
-  const waitMs = planned.begins ? pace.take(process.metadata.uid ?? "", context.now().getTime()) : 0;
-  const waiting = waitMs > 0 ? planFor(process, app, { read: context.read, decision, mayBegin: false }) : undefined;
+interface Limits {
+  pace: DrainPace;
+  guard: LeaveGuard;
+}
+
+interface Planning {
+  process: Process;
+  decision: PlacementDecision | undefined;
+  plan: (more: Partial<PlanForOptions>) => SegmentPlan | undefined;
+  context: ReconcileContext;
+}
+
+/** A process waits for its turn before it leaves a drained cluster, and keeps one that too many others have just left. */
+function planWithin(
+  { pace, guard }: Limits,
+  { process, decision, plan, context }: Planning,
+): (SegmentPlan & { requeue?: { requeueAfterMs: number } }) | undefined {
+  const first = plan({});
+  if (!first) return undefined;
+  const now = context.now().getTime();
+  const uid = process.metadata.uid ?? "";
+  const left = listLeft(decision, first, context.read);
+  const kept = left.filter((cluster) => !guard.mayLeave(cluster, uid, now));
+  for (const cluster of kept) context.recordEvent(cluster, movesHeld(cluster));
+  const names = new Set(kept.map(({ metadata }) => metadata.name));
+  const planned = (kept.length > 0 && plan({ kept: names })) || first;
+  const waitMs = planned.begins ? pace.take(uid, now) : 0;
+  const waiting = waitMs > 0 ? plan({ kept: names, mayBegin: false }) : undefined;
+  return { ...(waiting ?? planned), ...(waitMs > 0 && { requeue: { requeueAfterMs: waitMs } }) };
+}
+
+/** Clusters that the process leaves although nobody drains them or gives them up. */
+function listLeft(decision: PlacementDecision | undefined, { assignments }: SegmentPlan, read: Reader): Cluster[] {
+  const next = new Set(assignments.map(({ cluster }) => cluster));
+  return (decision?.spec.assignments ?? [])
+    .filter(({ cluster, indexes, state }) => state === "Active" && indexes.length > 0 && !next.has(cluster))
+    .flatMap(({ cluster }) => read.find(Cluster, { namespace: SYSTEM_NAMESPACE, name: cluster }) ?? [])
+    .filter(({ metadata, spec }) => !spec.drain && !metadata.deletionTimestamp);
+}
+
+function movesHeld({ metadata: { name } }: Cluster): EventDraft {
   return {
-    children: [toDecision(process, app, { ...(waiting ?? planned), context })],
-    ...(waitMs > 0 && { requeueAfterMs: waitMs }),
+    type: "Warning",
+    reason: "MovesHeld",
+    message: `too many apps leave cluster ${name} at once, since its labels or the placement of a segment changed: further ones stay there when they restart. Where that is meant: cup clusters allow-deletes ${name}, or cup clusters drain ${name}`,
   };
 }
 
@@ -114,25 +174,30 @@ function isEmpty({ spec, status }: PlacementDecision): boolean {
   return spec.assignments.length === 0 && (status?.clusters ?? []).length === 0;
 }
 
-function toDecision(
-  process: Process,
-  app: App,
-  { segment, revision, assignments, context }: SegmentPlan & { context: ReconcileContext },
-): Draft {
+interface Ids {
+  app: string;
+  /** The process's GUID. */
+  guid: string;
+}
+
+function resolveIds(process: Process, app: App, context: ReconcileContext): Ids {
   const appGUID = resolveGUID(App, app, context).guid;
-  const { guid } = resolveProcessGUID(process, appGUID, context);
+  return { app: appGUID, guid: resolveProcessGUID(process, appGUID, context).guid };
+}
+
+function toDecision(process: Process, { app, guid }: Ids, { segment, revision, assignments }: SegmentPlan): Draft {
   return {
     apiVersion: apiVersionOf(PlacementDecision),
     kind: PlacementDecision.kind,
     metadata: {
       name: process.metadata.name,
       namespace: process.metadata.namespace,
-      labels: { [LABELS.app]: appGUID, [LABELS.process]: guid },
+      labels: { [LABELS.app]: app, [LABELS.process]: guid },
     },
     spec: {
       segment,
       ...(revision !== undefined && { revision }),
-      app: appGUID,
+      app,
       processType: process.spec.type,
       assignments,
     },

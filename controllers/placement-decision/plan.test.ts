@@ -28,6 +28,7 @@ const request = ({ placement, ...change }: Change = {}): PlacementRequest => ({
   placement: { clusters: { matchLabels: {} }, tolerations: [], ...placement },
   previous: [],
   isNewStart: false,
+  kept: new Set(),
   mayBegin: true,
   isServing: () => false,
   ...change,

@@ -36,6 +36,8 @@ export interface PlacementRequest {
   previous: readonly Assignment[];
   /** The instances of this start are not there yet, and those of the last one end. */
   isNewStart: boolean;
+  /** Clusters that the process keeps even at a new start: too many would leave them at once. */
+  kept: ReadonlySet<string>;
   /** The process may begin to leave clusters that are drained. One that has begun goes on. */
   mayBegin: boolean;
   /** Whether the instance with this index on this cluster takes requests. */
@@ -122,9 +124,10 @@ const LEFT_AT_START: ReadonlySet<RejectionReason> = new Set([
 
 /** A new start leaves clusters that do not take the process any more: its former instances end anyway. */
 function listHeld(request: PlacementRequest, clusters: readonly ClusterFacts[]): readonly Assignment[] {
-  const { previous, isNewStart } = request;
+  const { previous, isNewStart, kept } = request;
   if (!isNewStart) return previous;
   const isLeft = (name: string): boolean => {
+    if (kept.has(name)) return false;
     const cluster = clusters.find((one) => one.name === name);
     const reason = cluster && findRejection(cluster, request);
     return reason !== undefined && LEFT_AT_START.has(reason);
@@ -281,7 +284,7 @@ function isReplaced(index: number, staying: Pools, { isServing }: PlacementReque
 
 function toAssignments(
   { staying, moving }: { staying: Pools; moving: Pools },
-  { previous }: PlacementRequest,
+  { previous, kept }: PlacementRequest,
   verdicts: readonly Verdict[],
 ): Pick<PlacementPlan, "assignments" | "begins"> {
   const before = new Map(previous.map((one) => [one.cluster, one]));
@@ -291,7 +294,7 @@ function toAssignments(
     cluster,
     indexes: toRanges(indexes),
     state,
-    reason: before.get(cluster)?.reason ?? "Chosen",
+    reason: kept.has(cluster) ? "Kept" : (before.get(cluster)?.reason ?? "Chosen"),
   });
   const left = [...moving].filter(([name, indexes]) => !givenUp.has(name) && indexes.length > 0);
   return {

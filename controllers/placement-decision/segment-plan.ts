@@ -5,11 +5,13 @@ import { CLUSTER_NAME_LABEL, LOCAL_CLUSTER } from "../../crds/cluster/local-clus
 import { SHARED_SEGMENT } from "../../crds/isolation-segment/shared-segment.ts";
 import { toRanges, wantedIndexes } from "../../crds/lrp/index-pool.ts";
 import type { Assignment, PlacementDecision } from "../../crds/placement-decision/placement-decision.ts";
+import { LRP } from "../../crds/lrp/lrp.ts";
 import { defaultInstances } from "../../crds/process/defaults.ts";
 import type { Process } from "../../crds/process/process.ts";
 import { Revision } from "../../crds/revision/revision.ts";
 import { Rollout } from "../../crds/rollout/rollout.ts";
 import type { Reader } from "../../kube/cache/reader.ts";
+import type { ReconcileContext } from "../../kube/controller/controller.ts";
 import { appKey, OWNING_APP_INDEX, withoutDeleting } from "../shared/app-owned.ts";
 import { chooseClass } from "../shared/choose-class.ts";
 import { listLRPsOfProcess } from "../shared/lrps-of-process.ts";
@@ -23,40 +25,45 @@ export interface SegmentPlan extends PlacementPlan {
   revision: string | undefined;
 }
 
-/** Undefined for a process that runs on the platform's own cluster, or that stays as it was decided. */
-export function planFor(
-  process: Process,
-  app: App,
-  { read, decision, mayBegin = true }: { read: Reader; decision: PlacementDecision | undefined; mayBegin?: boolean },
-): SegmentPlan | undefined {
-  const revision = findRevision(app, read);
-  const isNewStart = isStart(decision, revision);
-  const comesHome = isNewStart || isLeaving(decision, read);
-  const found =
-    findPlacement(read, process.metadata.namespace) ?? (comesHome ? toHome(decision, isNewStart) : undefined);
-  return found && planIn(found, process, { read, decision, revision, isNewStart, mayBegin });
-}
-
-interface PlanContext {
+export interface PlanForOptions {
   read: Reader;
   decision: PlacementDecision | undefined;
+  /** Without a decision: where instances of the process are now. */
+  found?: readonly Assignment[];
+  mayBegin?: boolean;
+  kept?: ReadonlySet<string>;
+}
+
+/** Undefined for a process that runs on the platform's own cluster, or that stays as it was decided. */
+export function planFor(process: Process, app: App, options: PlanForOptions): SegmentPlan | undefined {
+  const { read, decision, found = [], mayBegin = true, kept = new Set<string>() } = options;
+  const revision = findRevision(app, read);
+  const isNewStart = isStart(decision, revision);
+  const isElsewhere = !decision && found.some(({ cluster }) => cluster !== LOCAL_CLUSTER);
+  const comesHome = isNewStart || isElsewhere || isLeaving(decision, read);
+  const segment =
+    findPlacement(read, process.metadata.namespace) ?? (comesHome ? toHome(decision, isNewStart) : undefined);
+  return segment && planIn(segment, process, { read, decision, found, mayBegin, kept, revision, isNewStart });
+}
+
+interface PlanContext extends Required<PlanForOptions> {
   revision: Revision | undefined;
   isNewStart: boolean;
-  mayBegin: boolean;
 }
 
 function planIn(
   { segment, placement }: SegmentPlacement,
   process: Process,
-  { read, decision, revision, isNewStart, mayBegin }: PlanContext,
+  { read, decision, found, revision, isNewStart, mayBegin, kept }: PlanContext,
 ): SegmentPlan {
   const request = {
     guid: process.metadata.uid ?? "",
     instances: countIndexes(process, read),
     ...findNeeds(process, revision, read),
     placement,
-    previous: decision?.spec.assignments ?? heldLocally(process, read),
+    previous: decision?.spec.assignments ?? found,
     isNewStart,
+    kept,
     mayBegin,
     isServing: servingIn(decision),
   };
@@ -137,8 +144,23 @@ function findNeeds(
   };
 }
 
-/** Instances that ran before the segment had a placement stay. */
-function heldLocally({ metadata }: Process, read: Reader): Assignment[] {
-  const indexes = toRanges(listLRPsOfProcess(read, metadata).flatMap(({ spec }) => wantedIndexes(spec)));
-  return indexes.length > 0 ? [{ cluster: LOCAL_CLUSTER, indexes, state: "Active", reason: "Held" }] : [];
+/**
+ * Instances that ran before the segment had a placement stay, and so do those on clusters whose decision was lost. Of a cluster that cannot be read now nothing
+ * is known: its instances end when it can be.
+ */
+export function findInstances(
+  { metadata }: Process,
+  guid: string,
+  { read, clusters }: Pick<ReconcileContext, "read" | "clusters">,
+): Assignment[] {
+  const there = clusters.names().map((name) => {
+    const lrps = clusters.find(name)?.listOwned(LRP, guid) ?? [];
+    return { cluster: name, lrps: lrps.filter(({ metadata: { deletionTimestamp } }) => !deletionTimestamp) };
+  });
+  return [{ cluster: LOCAL_CLUSTER, lrps: listLRPsOfProcess(read, metadata) }, ...there].flatMap(
+    ({ cluster, lrps }): Assignment[] => {
+      const indexes = toRanges(lrps.flatMap(({ spec }) => wantedIndexes(spec)));
+      return indexes.length > 0 ? [{ cluster, indexes, state: "Active", reason: "Held" }] : [];
+    },
+  );
 }

@@ -193,7 +193,7 @@ function reconcileHere(process: Process, app: App, context: LRPContext): Reconci
   // Usually the cache only lags behind; the app controller creates a missing Revision again.
   if (!revision) return { keepStatus: true };
   readRolloutsOf(existing, revision, context);
-  if (existing.length === 0 && findPlacement(read, process.metadata.namespace)) return PLACING;
+  if (existing.length === 0 && isElsewhere(process, context)) return PLACING;
   return planLRPs(process, {
     quota: findQuota(process, revision, context.read),
     name: lrpName(process, revision),
@@ -201,6 +201,11 @@ function reconcileHere(process: Process, app: App, context: LRPContext): Reconci
     existing,
     makeLRP: (instances) => makeLRP(process, app, { ...context, revision, share: { instances } }),
   });
+}
+
+/** Its segment says where it runs, or it runs on another cluster although its decision was lost. */
+function isElsewhere({ metadata }: Process, { read, guid, clusters }: LRPContext): boolean {
+  return findPlacement(read, metadata.namespace) !== undefined || listHolders(guid, clusters).length > 0;
 }
 
 function reconcileRollout(

@@ -55,6 +55,17 @@ export function planCopy({ metadata, spec }: RouteBinding, destinations: readonl
   };
 }
 
+/** The clusters that may have a copy, as remembered on the binding: one that cannot be read now says nothing. */
+export function rememberedClusters({ metadata }: Pick<RouteBinding, "metadata">): string[] {
+  return (metadata.annotations?.[ANNOTATIONS.copiedTo] ?? "").split(",").filter((name) => name !== "");
+}
+
+/** The annotation; undefined removes it. */
+export function toRemembered(names: Iterable<string>): Record<string, string | undefined> {
+  const text = [...new Set(names)].toSorted().join(",");
+  return { [ANNOTATIONS.copiedTo]: text === "" ? undefined : text };
+}
+
 /** Why a cluster with these classes does not serve the route; undefined when it does. */
 export function findObstacle(
   { spec }: Pick<RouteBinding, "spec">,

@@ -19,7 +19,15 @@ import {
 } from "../../kube/controller/controller.ts";
 import { planClusterNamespace } from "../shared/cluster-namespace.ts";
 import { TENANCY_KINDS } from "../shared/tenancy.ts";
-import { findObstacle, groupByCluster, ON_CLUSTERS, planCopy, toCondition } from "./plan.ts";
+import {
+  findObstacle,
+  groupByCluster,
+  ON_CLUSTERS,
+  planCopy,
+  rememberedClusters,
+  toCondition,
+  toRemembered,
+} from "./plan.ts";
 
 /** RouteBindings by the GUIDs of their apps. */
 const APP_INDEX = "controllers/route-app";
@@ -39,8 +47,10 @@ export function routeBindingController(): Controller {
     condition: ON_CLUSTERS,
     finalizer: "cupola.dev/clusters",
     dropsFinalizer: true,
-    needsFinalizer: (binding, { read, clusters }) =>
-      listPlaces(binding, read).size > 0 || listHolders(binding, clusters).length > 0,
+    needsFinalizer: (binding, context) =>
+      listPlaces(binding, context.read).size > 0 ||
+      listHolders(binding, context.clusters).length > 0 ||
+      listUnseen(binding, context).length > 0,
     reconcile: reconcileCopies,
     finalize: endCopies,
   });
@@ -60,16 +70,27 @@ function listHolders({ spec }: RouteBinding, clusters: RemoteClusters): string[]
     .filter((name) => (clusters.find(name)?.listOwned(RouteBinding, spec.routeGUID).length ?? 0) > 0);
 }
 
+/** Clusters that may have a copy, and cannot be read now. One whose Cluster is gone, or going, was given up. */
+function listUnseen(binding: RouteBinding, { read, clusters }: Pick<ReconcileContext, "read" | "clusters">): string[] {
+  const exists = (name: string): boolean => {
+    const cluster = read.find(Cluster, { namespace: SYSTEM_NAMESPACE, name });
+    return cluster !== undefined && !cluster.metadata.deletionTimestamp;
+  };
+  return rememberedClusters(binding).filter((name) => !clusters.find(name) && exists(name));
+}
+
 function reconcileCopies(binding: RouteBinding, { read, clusters }: ReconcileContext): ReconcileResult {
   const places = listPlaces(binding, read);
   const holders = listHolders(binding, clusters);
   const namespace = planClusterNamespace(read, binding.metadata.namespace ?? "", clusters.markers);
   // Without other clusters the binding costs no write more.
-  if (places.size === 0 && holders.length === 0) return toSilence(binding);
+  if (places.size === 0 && holders.length === 0 && rememberedClusters(binding).length === 0) return toSilence(binding);
   const { copies, obstacles } = planCopies(binding, { places, clusters });
   const serving = [...copies.keys()];
   const isSaid = serving.length > 0 || obstacles.size > 0;
   return {
+    // Written before a copy is made.
+    annotations: toRemembered([...holders, ...serving, ...listUnseen(binding, { read, clusters })]),
     remote: {
       owner: binding.spec.routeGUID,
       children: Object.fromEntries(
@@ -107,16 +128,13 @@ function planCopies(
   return { copies, obstacles };
 }
 
-/** A cluster that cannot be read, and has a process of the route, may have a copy still. */
+/** A cluster that cannot be read may have a copy still. */
 function endCopies(binding: RouteBinding, { read, clusters }: ReconcileContext): FinalizeResult {
   const holders = listHolders(binding, clusters);
-  const exists = (name: string): boolean => {
-    const cluster = read.find(Cluster, { namespace: SYSTEM_NAMESPACE, name });
-    return cluster !== undefined && !cluster.metadata.deletionTimestamp;
-  };
-  const unseen = [...listPlaces(binding, read).keys()].filter((name) => !clusters.find(name) && exists(name));
+  const unseen = listUnseen(binding, { read, clusters });
   if (holders.length === 0 && unseen.length === 0) return undefined;
   return {
+    annotations: toRemembered([...holders, ...unseen]),
     remote: { owner: binding.spec.routeGUID, children: Object.fromEntries(holders.map((name) => [name, []])) },
     ready: {
       status: "False",

@@ -5,6 +5,18 @@ import { CATEGORY, GROUP } from "../groups.ts";
 import { defineKind } from "../kind.ts";
 import { refTo } from "../schema-fields.ts";
 
+/** Orphans that the status lists; more wait until these are gone. */
+export const MAX_ORPHANS = 100;
+
+const orphan = z.object({
+  kind: z.string().max(63),
+  namespace: z.string().max(63),
+  name: z.string().max(253),
+  uid: z.string().max(63),
+  since: z.string().max(64).describe("When it was first seen without its owner (RFC 3339)."),
+});
+export type Orphan = z.output<typeof orphan>;
+
 const taint = z.object({
   key: z.string().min(1).max(253),
   value: z.string().max(63).optional(),
@@ -57,6 +69,13 @@ export const Cluster = defineKind({
           "Takes nothing new, and its instances move to other clusters: each ends here when its successor takes requests.",
         ),
       weight: z.int().min(1).max(1000).default(100).describe("Share of new processes, beside those of others."),
+      allowDeletes: z
+        .string()
+        .max(63)
+        .default("")
+        .describe(
+          "Any text. A new one lets the deletions that are held now pass, once: see the conditions Orphans and DeletesHeld.",
+        ),
     }),
     "mode",
   ),
@@ -84,6 +103,16 @@ export const Cluster = defineKind({
       .optional()
       .describe("Its BackendClasses."),
     lrps: z.int().min(0).optional().describe("Number of LRPs that this platform keeps there."),
+    orphans: listMap(z.array(orphan).max(MAX_ORPHANS), ["kind", "namespace", "name"])
+      .optional()
+      .describe(
+        "Objects of this platform there whose owners it does not have. Nobody told to delete them, so they wait.",
+      ),
+    orphansDeleted: z
+      .object({ since: z.string().max(64), count: z.int().min(0) })
+      .optional()
+      .describe("Number of orphans that were deleted in the ten minutes from then on."),
+    allowedDeletes: z.string().max(63).optional().describe("The last value of spec.allowDeletes that was taken."),
   }),
 });
 export type Cluster = Resource<typeof Cluster>;

@@ -4,7 +4,7 @@ import { Cluster } from "../../crds/cluster/cluster.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import type { ClusterObservation, ObserveClusters } from "../../controllers/cluster/plan.ts";
 import { Namespace } from "../../kube/api/builtin.ts";
-import { createClusterProvider, type ClusterProvider } from "../../kube/cache/cluster-provider.ts";
+import { createClusterProvider, type ClusterProvider, type ProviderTiming } from "../../kube/cache/cluster-provider.ts";
 import type { Informers } from "../../kube/cache/informers.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import type { RemoteMarkers } from "../../kube/controller/controller.ts";
@@ -27,16 +27,19 @@ export interface ClustersOptions {
   informers: Informers;
   log: Logger;
   disposables: AsyncDisposableStack;
+  /** Shorter times for tests that cannot wait. */
+  timing?: Partial<ProviderTiming>;
 }
 
 /** Follows the Clusters from now on. Without any it costs a watch. */
 export function startClusters(context: ClustersOptions): Clusters {
-  const { client, informers, log, disposables } = context;
+  const { client, informers, log, disposables, timing = {} } = context;
   const facts = new Map<string, ClusterFacts>();
   const problems = new Map<string, string>();
   const { store, release } = informers.ensure(Cluster);
   const provider = createClusterProvider({
     log,
+    timing,
     async verify(name, remote, signal) {
       const known = store.find({ namespace: SYSTEM_NAMESPACE, name })?.status?.clusterUID;
       facts.set(name, await identify({ client, remote, known, signal }));
