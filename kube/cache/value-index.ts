@@ -8,24 +8,34 @@ export interface ValueIndex {
   clear(): void;
 }
 
+/** Most values have one key, which needs no Set: a Set of one takes some 170 bytes. */
+type Keys = string | Set<string>;
+
 export function createValueIndex(): ValueIndex {
-  const keysByValue = new Map<string, Set<string>>();
-  const drop = (value: string, key: string) => {
-    const keys = keysByValue.get(value);
-    keys?.delete(key);
-    if (keys?.size === 0) keysByValue.delete(value);
-  };
-  const add = (value: string, key: string) => {
-    const keys = keysByValue.get(value);
-    if (keys) keys.add(key);
-    else keysByValue.set(value, new Set([key]));
-  };
+  const keysByValue = new Map<string, Keys>();
   return {
-    keys: (value) => keysByValue.get(value) ?? [],
+    keys(value) {
+      const keys = keysByValue.get(value) ?? [];
+      return typeof keys === "string" ? [keys] : keys;
+    },
     update(key, from, to) {
-      for (const value of from) if (!to.includes(value)) drop(value, key);
-      for (const value of to) add(value, key);
+      for (const value of from) if (!to.includes(value)) drop(keysByValue, value, key);
+      for (const value of to) add(keysByValue, value, key);
     },
     clear: () => keysByValue.clear(),
   };
+}
+
+function add(keysByValue: Map<string, Keys>, value: string, key: string): void {
+  const keys = keysByValue.get(value);
+  if (keys === undefined) keysByValue.set(value, key);
+  else if (typeof keys !== "string") keys.add(key);
+  else if (keys !== key) keysByValue.set(value, new Set([keys, key]));
+}
+
+function drop(keysByValue: Map<string, Keys>, value: string, key: string): void {
+  const keys = keysByValue.get(value);
+  if (keys === undefined) return;
+  if (typeof keys !== "string") keys.delete(key);
+  if (keys === key || (typeof keys !== "string" && keys.size === 0)) keysByValue.delete(value);
 }
