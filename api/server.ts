@@ -24,7 +24,7 @@ import type { CallerPermissionsDeps } from "./access/create-caller-permissions.t
 import { declaredPermissions } from "./access/declared-permissions.ts";
 import { createSession } from "./access/create-session.ts";
 import { createRecentEvents } from "./cf/audit/recent-events.ts";
-import { type AppLog, recordWrites } from "./cf/audit/record-writes.ts";
+import { type AppLog, createSessionRecorder } from "./cf/audit/record-writes.ts";
 import { createClusterCache, type ClusterCache } from "./cache/cluster-cache.ts";
 import { createHeldReads } from "./cache/held-reads.ts";
 
@@ -92,8 +92,8 @@ export function createApi(deps: ApiDeps): Api {
     heldReads,
     peers: peerGroup,
     review: permissions.review,
+    recorder: createSessionRecorder({ ...deps, cache, now, recentEvents: createRecentEvents(cache) }),
   };
-  const recorders = { ...deps, cache, now, recentEvents: createRecentEvents(cache) };
   const handler = createRouting({
     endpoints,
     log,
@@ -102,7 +102,7 @@ export function createApi(deps: ApiDeps): Api {
     otherHosts: login.settings.tokenLoginHosts,
     metrics: deps.metrics,
     waitUntilCurrent: () => peerGroup.waitUntilCurrent(),
-    createSession: (request) => recordWrites(createSession(sessionDeps, request), recorders, request),
+    createSession: (request) => createSession(sessionDeps, request),
   });
   return {
     handler,

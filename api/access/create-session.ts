@@ -16,38 +16,65 @@ import { createPolicyCheck } from "./policy-check.ts";
 import { createRehearsal } from "./rehearsal.ts";
 import { createSessionWriter, type WriteContext } from "./session-writes.ts";
 import type { ClusterCache } from "../cache/cluster-cache.ts";
-import type { ListScope, Session, SessionDeps, SessionReader, SessionRequest } from "./session.ts";
+import type { ListScope, Session, SessionDeps, SessionReader, SessionRequest, SessionWriter } from "./session.ts";
 
-/** Records no audit events and no lines in apps' logs: cf/audit/record-writes.ts adds those. */
 export function createSession(deps: SessionDeps, request: SessionRequest): Session {
-  const { caller } = request;
   const permissions = createCallerPermissions({ authorizer: deps.cache.authorizer, review: deps.review }, request);
   const reader = createSessionReader(deps, request, permissions);
   // Created on the first write: most requests only read.
+  let writes: WriteSide | undefined;
+  const forWrites = (): WriteSide => (writes ??= createWriteSide(deps, request, { session, permissions }));
+  const { recorder, peers, platformClient } = deps;
+  const session: Session = Object.assign(reader, {
+    platformClient,
+    create: (...write) => forWrites().writer.create(...write),
+    patch: (...write) => forWrites().writer.patch(...write),
+    patchWithRetry: (...write) => forWrites().writer.patchWithRetry(...write),
+    move: (...write) => forWrites().writer.move(...write),
+    delete: (...write) => forWrites().writer.delete(...write),
+    rehearse: (...rehearsal) => forWrites().rehearse(...rehearsal),
+    publishObserved: (refs) => peers.publishObserved(refs),
+    recordAppEvent: (...event) => recorder?.recordAppEvent(request, ...event),
+    waitForOwnEvents: () => recorder?.waitForOwnEvents(request.caller),
+  } satisfies Omit<Session, keyof SessionReader>);
+  return session;
+}
+
+interface WriteSide {
+  writer: SessionWriter;
+  rehearse: Session["rehearse"];
+}
+
+function createWriteSide(
+  { policies, cache, peers, platformClient, recorder, ...deps }: SessionDeps,
+  request: SessionRequest,
+  { session, permissions }: { session: Session; permissions: CallerPermissions },
+): WriteSide {
+  const { caller, warn = () => undefined } = request;
   let callerClient: KubeClient | undefined;
-  const { warn = () => undefined } = request;
   const context: WriteContext = {
-    ...reader,
-    peers: deps.peers,
+    cache,
+    peers,
     permissions,
-    policy: createPolicyCheck({ policies: deps.policies, cache: deps.cache, caller, warn }),
+    platformClient,
     warn,
+    signal: session.signal,
+    now: session.now,
+    allows: session.allows,
+    policy: createPolicyCheck({ policies, cache, caller, warn }),
     reportUndeclared: (asked) => reportUndeclared(deps, request, asked),
-    platformClient: deps.platformClient,
-    callerClient: () => (callerClient ??= caller.connect(deps.platformClient)),
+    callerClient: () => (callerClient ??= caller.connect(platformClient)),
   };
-  const session = {
-    ...reader,
-    ...createSessionWriter(context),
-    platformClient: deps.platformClient,
-    recordAppEvent: () => undefined,
-    waitForOwnEvents: () => Promise.resolve(),
-  };
-  return { ...session, rehearse: createRehearsal(session, context) };
+  const writer = createSessionWriter(context);
+  return { writer: recorder?.observe(writer, request) ?? writer, rehearse: createRehearsal(session, context) };
 }
 
 /** Logs a question that the endpoint does not declare: where permissions are reviewed, nobody has the permission then. */
-function reportUndeclared({ log }: SessionDeps, { declared }: SessionRequest, asked: AccessAttributes): void {
+function reportUndeclared(
+  { log }: Pick<SessionDeps, "log">,
+  { declared }: SessionRequest,
+  asked: AccessAttributes,
+): void {
   const undeclared = newlyUndeclared(declared, asked);
   if (undeclared)
     log.error({ endpoint: declared.endpoint, undeclared }, "the endpoint does not declare a permission that it asks");

@@ -10,7 +10,7 @@ import { authorizeWrite, type WriteContext } from "./session-writes.ts";
 
 /** `session` is the request's own. */
 export function createRehearsal(
-  session: Omit<Session, "rehearse">,
+  session: Session,
   context: Pick<WriteContext, "policy" | "permissions" | "reportUndeclared">,
 ): Session["rehearse"] {
   return async (kinds, work, planned = []) => {
@@ -27,7 +27,8 @@ export function createRehearsal(
       ...createJudgingWriter(judge),
       platformClient: withoutRequests(session.platformClient),
       recordAppEvent: () => undefined,
-      waitForOwnEvents: () => Promise.resolve(),
+      waitForOwnEvents: () => undefined,
+      publishObserved: () => Promise.resolve(),
       holdWhile: () => Promise.resolve(),
       rehearse: () => Promise.resolve([]),
     };
@@ -72,7 +73,6 @@ function createJudgingWriter(judge: Judge): SessionWriter {
     },
     move: (ref, _object, draft) => create(ref, draft),
     delete: () => Promise.resolve(),
-    publishObserved: () => Promise.resolve(),
   };
 }
 

@@ -22,7 +22,7 @@ import type { SessionReader, SessionDeps, SessionWriter } from "./session.ts";
 const OUTLASTING_MS = 30_000;
 
 /** Dependencies of writes. `callerClient` connects as the caller. */
-export type WriteContext = SessionReader &
+export type WriteContext = Pick<SessionReader, "cache" | "signal" | "now" | "allows"> &
   Pick<SessionDeps, "peers"> & {
     readonly platformClient: KubeClient;
     callerClient: () => KubeClient;
@@ -73,7 +73,6 @@ export function createSessionWriter(context: WriteContext): SessionWriter {
     patchWithRetry: (ref, object, body) => patchWithRetry(context, ref, object, body),
     move: (ref, object, draft, taken) => move(context, ref, object, { draft, taken }),
     delete: (ref, object) => remove(context, ref, object),
-    publishObserved: (refs) => context.peers.publishObserved(refs),
   };
 }
 

@@ -28,6 +28,16 @@ export interface SessionDeps {
   policies: () => Policies;
   /** How permissions are reviewed; undefined where RBAC alone decides. */
   review?: ReviewConfig | undefined;
+  /** Without it there are no audit events and no lines in apps' logs. */
+  recorder?: SessionRecorder;
+}
+
+/** Records what sessions do. cf/audit/record-writes.ts creates it. */
+export interface SessionRecorder {
+  /** The writer, with a record of its writes. */
+  observe(writer: SessionWriter, request: SessionRequest): SessionWriter;
+  recordAppEvent(request: SessionRequest, ...event: Parameters<Session["recordAppEvent"]>): void;
+  waitForOwnEvents(caller: Caller): Promise<void> | undefined;
 }
 
 /** Narrows a list to some namespaces, or to the objects under one value of an index. */
@@ -104,8 +114,8 @@ export interface Session {
   holdWhile(refs: readonly ResourceRef[], isUnderWay: () => boolean, maxMs?: number): Promise<void>;
   /** Records an audit event that is no object's write, such as a read: `type` without `audit.app.`. */
   recordAppEvent(type: string, app: App, data?: Record<string, unknown>): void;
-  /** Call it before a reply shows audit events: resolves once the cache has those that this caller's requests to this replica recorded, within two seconds. */
-  waitForOwnEvents(): Promise<void>;
+  /** Call it before a reply shows audit events: resolves once the cache has those that this caller's requests to this replica recorded, within two seconds; undefined when it has them. */
+  waitForOwnEvents(): Promise<void> | undefined;
   /** Call it before a reply shows other clients' writes: resolves once all replicas have observed of these kinds what this one has. */
   publishObserved(refs: readonly ResourceRef[]): Promise<void>;
 }
@@ -131,11 +141,8 @@ export interface SessionRequest {
   warn?: (text: string) => void;
 }
 
-export type SessionWriter = Pick<
-  Session,
-  "create" | "patch" | "patchWithRetry" | "move" | "delete" | "publishObserved"
->;
+export type SessionWriter = Pick<Session, "create" | "patch" | "patchWithRetry" | "move" | "delete">;
 export type SessionReader = Omit<
   Session,
-  keyof SessionWriter | "rehearse" | "platformClient" | "recordAppEvent" | "waitForOwnEvents"
+  keyof SessionWriter | "rehearse" | "platformClient" | "recordAppEvent" | "waitForOwnEvents" | "publishObserved"
 >;

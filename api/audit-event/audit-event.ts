@@ -1,10 +1,11 @@
 // Endpoints of audit events: `/v3/audit_events`.
 import { AuditLog } from "../../crds/audit-log/audit-log.ts";
-import { endpoint, ok, type Endpoint } from "../routing/endpoint.ts";
+import type { Session } from "../access/session.ts";
+import { endpoint, ok, type Endpoint, type Reply } from "../routing/endpoint.ts";
 import { notFound } from "../http/errors.ts";
 import { presentPage } from "../lists/page.ts";
 import { csv, listQuery } from "../http/query.ts";
-import { findEvent, listEvents } from "./list-events.ts";
+import { type EventQuery, findEvent, listEvents } from "./list-events.ts";
 import { presentAuditEvent } from "./present.ts";
 
 const eventListQuery = listQuery(
@@ -18,6 +19,24 @@ const eventListQuery = listQuery(
   { labels: false },
 );
 
+interface ListRequest {
+  session: Session;
+  query: EventQuery;
+  base: string;
+  url: string;
+}
+
+function listReply({ session, query, base, url }: ListRequest): Reply {
+  return ok(
+    presentPage(
+      listEvents(session, query, url),
+      // An event is never written again.
+      { base, url, query, isCacheable: true, textKey: () => [base] },
+      (event) => presentAuditEvent(event, base),
+    ),
+  );
+}
+
 export const auditEventEndpoints: readonly Endpoint[] = [
   endpoint({
     method: "GET",
@@ -26,16 +45,9 @@ export const auditEventEndpoints: readonly Endpoint[] = [
     lists: [AuditLog],
     query: eventListQuery,
     summary: "List audit events",
-    handler: async ({ session, query, base, url }) => {
-      await session.waitForOwnEvents();
-      return ok(
-        presentPage(
-          listEvents(session, query, url),
-          // An event is never written again.
-          { base, url, query, isCacheable: true, textKey: () => [base] },
-          (event) => presentAuditEvent(event, base),
-        ),
-      );
+    handler: (request) => {
+      const pending = request.session.waitForOwnEvents();
+      return pending ? pending.then(() => listReply(request)) : listReply(request);
     },
   }),
   endpoint({

@@ -9,18 +9,20 @@ export interface ChangeCounter {
   version(namespaces?: readonly string[]): number;
 }
 
-/** With `byNamespace` changes are counted by namespace; without it every change counts for every namespace. */
-export function createChangeCounter(byNamespace: boolean): ChangeCounter {
+/** With `byNamespace` changes are counted by namespace; without it every change counts for every namespace. `onCount` learns of each. */
+export function createChangeCounter(byNamespace: boolean, onCount: () => void = () => undefined): ChangeCounter {
   const counts = new Map<string, number>();
   let total = 0;
   let everywhere = 0;
   return {
     count(namespace = "") {
       total++;
+      onCount();
       if (byNamespace) counts.set(namespace, (counts.get(namespace) ?? 0) + 1);
     },
     countAll() {
       total++;
+      onCount();
       everywhere++;
     },
     version: (namespaces) =>

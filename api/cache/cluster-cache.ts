@@ -176,6 +176,8 @@ export interface ClusterCache {
    * in one space does not change the version of another.
    */
   versionOf(refs: readonly ResourceRef[], namespaces?: readonly string[]): number;
+  /** Increases with every change of any kind or of RBAC: while it is equal, all versions are. */
+  changeCount(): number;
   /** Increases with every change of RBAC and of how well it is known. */
   rbacVersion(): number;
   /** The latest changes of a kind's objects, and of the claims that show or hide them. */
@@ -211,6 +213,7 @@ export function createClusterCache(informers: Informers): ClusterCache {
     spaceOf: (namespace) => oldest(namespace ? store(Space).byIndex("namespace", namespace) : []),
     orgOf: (namespace) => oldest(namespace ? store(Org).byIndex("namespace", namespace) : []),
     versionOf,
+    changeCount: () => tracked.changeCount(),
     rbacVersion: () => versionOf(rbacRefs),
     changesOf: (ref) => tracked.get(ref).log,
     isSynced: () => [...tracked.all()].every((one) => one.store.synced),

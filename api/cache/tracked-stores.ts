@@ -35,6 +35,8 @@ export interface TrackedStores {
   /** By id (`plural.group`). */
   find(id: string): TrackedStore | undefined;
   all(): Iterable<TrackedStore>;
+  /** Increases with every change of any of them. */
+  changeCount(): number;
 }
 
 interface Tables {
@@ -48,9 +50,10 @@ interface Tables {
 export function createTrackedStores(): TrackedStores {
   const tables: Tables = { all: new Map(), byRef: new Map(), byKind: new Map() };
   const { all, byRef, byKind } = tables;
+  let changeCount = 0;
   return {
     add(ref, store, { byNamespace = false, sharesGUIDs = [], names = [] } = {}) {
-      const changes = createChangeCounter(byNamespace);
+      const changes = createChangeCounter(byNamespace, () => void changeCount++);
       const tracked: TrackedStore = { store, changes, log: createChangeLog(), latestVersion: "" };
       all.set(resourceId(ref), tracked);
       byRef.set(ref, tracked);
@@ -74,6 +77,7 @@ export function createTrackedStores(): TrackedStores {
     },
     find: (id) => all.get(id),
     all: () => all.values(),
+    changeCount: () => changeCount,
   };
 }
 

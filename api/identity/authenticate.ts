@@ -35,26 +35,32 @@ export interface ReviewerDeps {
   now: () => Date;
 }
 
+/** `until` is by the wall clock, which runs while the machine sleeps and decides when credentials expire; `steadyUntil` by the clock that nobody can set. */
+interface CachedReview {
+  reviewed: Promise<Reviewed | undefined>;
+  until: number;
+  steadyUntil: number;
+}
+
 export function createReviewer({ client, issuer, now }: ReviewerDeps): ReviewCredential {
-  // Entries expire by the monotonic clock, which nobody can set, and by the wall clock (`until`), which runs while the machine sleeps and decides when credentials expire.
-  const reviews = new LRUCache<string, { reviewed: Promise<Reviewed | undefined>; until: number }>({
-    max: maxCachedReviews,
-    ttlResolution: 0,
-    perf: performance,
-  });
+  const reviews = new LRUCache<string, CachedReview>({ max: maxCachedReviews });
 
   return (credential) => {
     const key = credentialHash(credential);
     const hit = reviews.get(key);
-    const asked = now();
-    if (hit && asked.getTime() < hit.until) return hit.reviewed;
+    const [asked, steady] = [now(), performance.now()];
+    if (hit && asked.getTime() < hit.until && steady < hit.steadyUntil) return hit.reviewed;
     const ttl = cacheTtl(credential, asked);
     if (ttl <= 0) return Promise.resolve(undefined);
-    const entry = { reviewed: review(client, credential, issuer), until: asked.getTime() + ttl };
-    reviews.set(key, entry, { ttl });
+    const entry: CachedReview = {
+      reviewed: review(client, credential, issuer),
+      until: asked.getTime() + ttl,
+      steadyUntil: steady + ttl,
+    };
+    reviews.set(key, entry);
     entry.reviewed.then(
       (reviewed) => {
-        if (!reviewed) reviews.set(key, entry, { ttl: Math.min(ttl, denialTtlMs) });
+        if (!reviewed) entry.steadyUntil = performance.now() + Math.min(ttl, denialTtlMs);
       },
       () => reviews.delete(key),
     );
@@ -77,19 +83,28 @@ export function createAuthenticator({
   decide,
 }: AuthenticatorDeps): (headers: Headers, signal: AbortSignal) => Promise<Caller> {
   return async (headers) => {
-    const credential = await unseal(parseAuthorization(headers["authorization"] as string | undefined), loginTokens);
+    const sent = parseAuthorization(headers["authorization"] as string | undefined);
+    const credential = isSealed(sent) ? await unseal(sent, loginTokens) : sent;
     const reviewed = credential && (await review(credential));
     if (!reviewed) throw new CFError("InvalidAuthToken");
     const caller = toCaller(reviewed, credential);
     // An impersonated caller may not impersonate: that would use the platform's permission, not the caller's.
-    return (await findImpersonatedCaller(caller, headers, reviewed.as ? denyAll : decide)) ?? caller;
+    return findImpersonatedCaller(caller, headers, reviewed.as ? denyAll : decide) ?? caller;
   };
 }
 
-/** The Kubernetes credential inside a login token, and any other credential as it is. */
-async function unseal(credential: Credential, loginTokens: Pick<LoginTokens, "open">): Promise<Credential | undefined> {
-  if (credential.kind !== "token" || !isLoginToken(credential.token)) return credential;
-  const opened = await loginTokens.open(credential.token, "access");
+type TokenCredential = Extract<Credential, { kind: "token" }>;
+
+function isSealed(credential: Credential): credential is TokenCredential {
+  return credential.kind === "token" && isLoginToken(credential.token);
+}
+
+/** The Kubernetes credential inside a login token. */
+async function unseal(
+  { token }: TokenCredential,
+  loginTokens: Pick<LoginTokens, "open">,
+): Promise<Credential | undefined> {
+  const opened = await loginTokens.open(token, "access");
   return opened && { kind: "token", token: opened.credential };
 }
 

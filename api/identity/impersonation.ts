@@ -13,14 +13,21 @@ const maxGroups = 64;
 /** Whether a caller has a permission. Throws when that is unknown. */
 export type DecideAccess = (caller: Caller, asked: AccessAttributes) => Promise<boolean>;
 
-/** The caller that the headers impersonate; undefined without such headers. @throws CFError NotAuthorized */
-export async function findImpersonatedCaller(
+/** The caller that the headers impersonate; undefined, at once, without such headers. Rejects with CFError NotAuthorized. */
+export function findImpersonatedCaller(
   caller: Caller,
   headers: NodeJS.Dict<string | string[]>,
   decide: DecideAccess,
-): Promise<Caller | undefined> {
+): Promise<Caller> | undefined {
   const asked = Object.keys(headers).filter((name) => name.startsWith("impersonate-"));
-  if (asked.length === 0) return undefined;
+  return asked.length === 0 ? undefined : impersonate(caller, { headers, asked }, decide);
+}
+
+async function impersonate(
+  caller: Caller,
+  { headers, asked }: { headers: NodeJS.Dict<string | string[]>; asked: readonly string[] },
+  decide: DecideAccess,
+): Promise<Caller> {
   const user = headers["impersonate-user"];
   // Uid and extras would need further permissions that CF has no use for.
   const known = asked.every((name) => name === "impersonate-user" || name === "impersonate-group");

@@ -17,12 +17,13 @@ export function cachedJson(object: object, key: CacheKey, present: () => object)
 const MAX_TEXTS_PER_OBJECT = 4;
 const cachedTexts = new WeakMap<object, { key: CacheKey; text: string }[]>();
 
-/** A page that was sent: its items, the texts that it consists of, and versions of what it shows besides its items. */
+/** A page that was sent: its items, the texts that it consists of, versions of what it shows besides its items, and when these were compared last. */
 export interface CachedPage {
   total: number;
   page: readonly unknown[];
   parts: readonly string[];
   body: Buffer;
+  checkedAt?: number | undefined;
   anywhere?: string | undefined;
   within?: string | undefined;
 }

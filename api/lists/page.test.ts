@@ -50,6 +50,7 @@ test("a page is presented again when its items, their number or what it shows be
     let presented = 0;
     setSources(items, {
       list: "tests of dev",
+      changeCount: () => versions.here + versions.elsewhere,
       anywhere: () => `${versions.here} ${versions.elsewhere}`,
       within: () => String(versions.here),
     });

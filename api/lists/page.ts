@@ -81,8 +81,13 @@ function versionsOf<T>(
   page: readonly T[],
   sources: PageSources | undefined,
   request: PageRequest<T>,
-): Pick<CachedPage, "anywhere" | "within"> {
-  return sources ? { anywhere: sources.anywhere(), within: sources.within(namespacesOn(page, request)) } : {};
+): Pick<CachedPage, "checkedAt" | "anywhere" | "within"> {
+  if (!sources) return {};
+  return {
+    checkedAt: sources.changeCount(),
+    anywhere: sources.anywhere(),
+    within: sources.within(namespacesOn(page, request)),
+  };
 }
 
 function presentIncluded(included: object | undefined): string {
@@ -96,10 +101,13 @@ function presentItem<T>(item: T, { textKey }: PageRequest<T>, present: (item: T)
 /** Whether nothing that the page shows besides its items has changed, as far as that is known. */
 function isCurrent<T>(known: CachedPage, sources: PageSources | undefined, request: PageRequest<T>): boolean {
   if (!sources) return false;
+  const checkedAt = sources.changeCount();
+  if (known.checkedAt === checkedAt) return true;
   const anywhere = sources.anywhere();
-  if (known.anywhere === anywhere) return true;
-  if (known.within !== sources.within(namespacesOn(known.page as readonly T[], request))) return false;
-  known.anywhere = anywhere;
+  const isEqual =
+    known.anywhere === anywhere || known.within === sources.within(namespacesOn(known.page as readonly T[], request));
+  if (!isEqual) return false;
+  Object.assign(known, { checkedAt, anywhere });
   return true;
 }
 

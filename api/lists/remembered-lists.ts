@@ -28,6 +28,8 @@ export interface ListPlan<T extends KubeObject, Item> {
 export interface PageSources {
   /** Changes with the caller and what was asked for. */
   readonly list: string;
+  /** As in ClusterCache. */
+  changeCount(): number;
   /** Equal while nothing that any page shows has changed. */
   anywhere(): string;
   /** Equal while nothing that a page with items in these namespaces shows has changed. */
@@ -39,6 +41,8 @@ interface RememberedList {
   /** In the change log of the kind. */
   position: number;
   versions: ListVersions;
+  /** Count of all changes when the versions were compared last. */
+  checkedAt: number;
   /** Where what the list reads counts; undefined: everywhere. */
   namespaces: readonly string[] | undefined;
 }
@@ -82,7 +86,8 @@ export function rememberedItems<T extends KubeObject, Item>(
   const namespaces = readsIn === "anywhere" ? undefined : readsIn;
   const { position } = log;
   const items = plan.findAll();
-  lists.set(key, { items, position, versions: versionsOf(session, plan, namespaces), namespaces });
+  const versions = versionsOf(session, plan, namespaces);
+  lists.set(key, { items, position, versions, checkedAt: cache.changeCount(), namespaces });
   return items;
 }
 
@@ -108,7 +113,8 @@ export function rememberedList<Item>(session: Session, list: SimpleList<Item>): 
   if (known) return known.items as readonly Item[];
   const items = find();
   const versions = versionsOf(session, plan, namespaces);
-  listsOf(session.cache).set(keyOf(session, ref, key), { items, position: 0, versions, namespaces });
+  const checkedAt = session.cache.changeCount();
+  listsOf(session.cache).set(keyOf(session, ref, key), { items, position: 0, versions, checkedAt, namespaces });
   recordSources(items, session, { ref, key, dependsOn });
   return items;
 }
@@ -118,7 +124,10 @@ function findCurrent(session: Session, ref: ResourceRef, key: string, plan: AnyP
   const { cache } = session;
   cache.authorizer.requireFresh();
   const known = listsOf(cache).get(key);
-  if (!known || !isCurrent(session, plan, known)) return undefined;
+  if (!known) return undefined;
+  const checkedAt = cache.changeCount();
+  if (known.checkedAt !== checkedAt && !isCurrent(session, plan, known)) return undefined;
+  known.checkedAt = checkedAt;
   const store = cache.store(ref);
   if (!store.synced) store.list();
   return known;
@@ -222,6 +231,7 @@ export function recordSources(
     `${cache.rbacVersion()} ${cache.changesOf(ref).resets} ${cache.versionOf(dependsOn, namespaces)}`;
   setSources(items, {
     list: keyOf(session, ref, key),
+    changeCount: () => cache.changeCount(),
     anywhere: () => versions(undefined),
     within: versions,
   });

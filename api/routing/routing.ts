@@ -58,7 +58,10 @@ export interface RoutingDeps {
 /** Normalises slashes in the path. Leaves the query alone: dropping unknown parameters would hide typing errors. */
 export function normalisedUrl(url: string): string {
   const end = url.indexOf("?");
-  const path = (end < 0 ? url : url.slice(0, end)).replace(/\/{2,}/g, "/").replace(/(?<=.)\/$/, "");
+  const sent = end < 0 ? url : url.slice(0, end);
+  const isNormal = sent.startsWith("/") && !sent.includes("//") && !sent.endsWith("/");
+  if (isNormal) return url;
+  const path = sent.replace(/\/{2,}/g, "/").replace(/(?<=.)\/$/, "");
   return (path.startsWith("/") ? path : `/${path}`) + (end < 0 ? "" : url.slice(end));
 }
 
@@ -90,18 +93,17 @@ export function createRouting(deps: RoutingDeps): Express {
   app.disable("x-powered-by");
   app.set("etag", false);
   app.set("query parser", false);
+  const routers = new Map(
+    [...groupByPrefix(deps.endpoints)].map(([prefix, rows]) => [prefix, createResourceRouter(deps, rows)]),
+  );
   app.use((request, response, next) => {
     request.url = normalisedUrl(request.url);
     response.setHeader(REQUEST_ID, newRequestID(request.headers));
     // Express would answer OPTIONS by itself with a list of methods; CF does not know it.
-    if (request.method === "OPTIONS") sendError(response, new CFError("NotFound"));
-    else next();
+    if (request.method === "OPTIONS") return sendError(response, new CFError("NotFound"));
+    // A look-up finds the resource's router; requests that none of its rows match fall through to the rows without a prefix.
+    (routers.get(prefixOf(request.url)) ?? nextHandler)(request, response, next);
   });
-  const routers = new Map(
-    [...groupByPrefix(deps.endpoints)].map(([prefix, rows]) => [prefix, createResourceRouter(deps, rows)]),
-  );
-  // A look-up finds the resource's router; requests that none of its rows match fall through to the rows without a prefix.
-  app.use((request, response, next) => (routers.get(prefixOf(request.url)) ?? nextHandler)(request, response, next));
   app.use(routers.get("") ?? nextHandler);
   app.use((_request, response) => sendError(response, new CFError("NotFound")));
   app.use((thrown: unknown, _request: Request, response: Response, _next: () => void) => fail(deps, response, thrown));

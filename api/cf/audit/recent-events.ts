@@ -17,8 +17,8 @@ interface RecentEvent {
 
 export interface RecentEvents {
   add(caller: string, event: AuditEvent): void;
-  /** Resolves once the cache has the events that this caller's requests recorded, or when they are too old to wait for. */
-  waitFor(caller: string): Promise<void>;
+  /** Resolves once the cache has the events that this caller's requests recorded, or when they are too old to wait for; undefined when there are none. */
+  waitFor(caller: string): Promise<void> | undefined;
 }
 
 export function createRecentEvents(cache: Pick<ClusterCache, "store">): RecentEvents {
@@ -38,12 +38,14 @@ export function createRecentEvents(cache: Pick<ClusterCache, "store">): RecentEv
       recent = first === -1 ? [] : recent.slice(Math.max(first, recent.length - MAX_EVENTS + 1));
       recent.push({ caller, event, recordedAt: now });
     },
-    async waitFor(caller) {
+    waitFor(caller) {
       const own = recent.filter((one) => one.caller === caller && !isWritten(one));
       const newest = own.at(-1);
-      if (!newest) return;
+      if (!newest) return undefined;
       const leftMs = newest.recordedAt + MAX_AGE_MS - performance.now();
-      if (leftMs > 0) await waitForCache(cache, [AuditLog], () => own.every(isWritten), leftMs);
+      return leftMs > 0
+        ? waitForCache(cache, [AuditLog], () => own.every(isWritten), leftMs).then(() => undefined)
+        : undefined;
     },
   };
 }

@@ -8,7 +8,8 @@ import { redact } from "./redact-request.ts";
 import { toAuditEvents, toAppEvent, type AuditContext } from "./to-audit-events.ts";
 import type { RecentEvents } from "./recent-events.ts";
 import { observeWrites, type WriteObserver } from "./observed-writes.ts";
-import type { Session, SessionRequest, SessionWriter } from "../../access/session.ts";
+import type { SessionRecorder, SessionRequest, SessionWriter } from "../../access/session.ts";
+import type { Caller } from "../../identity/caller.ts";
 
 /** Records a line; never blocks, never throws. */
 export type AppLog = (entry: LogEntry) => void;
@@ -24,22 +25,28 @@ export interface Recorders {
   recentEvents: RecentEvents;
 }
 
-/** The session, with a record of its writes. */
-export function recordWrites(session: Session, recorders: Recorders, request: SessionRequest): Session {
+/** Creates the recorder of all sessions. */
+export function createSessionRecorder(recorders: Recorders): SessionRecorder {
   const { appLog, cache, recentEvents } = recorders;
-  const { caller } = request;
-  const audit = recorders.audit && withRecent(recorders.audit, recentEvents, caller.name);
-  const observers = [
-    ...(appLog ? [logToApps(cache, appLog)] : []),
-    ...(audit ? [recordEvents(recorders, request, audit)] : []),
-  ];
+  const auditOf = ({ name }: Caller): EventRecorder | undefined =>
+    recorders.audit && withRecent(recorders.audit, recentEvents, name);
   return {
-    ...session,
-    ...observers.reduce<SessionWriter>(observeWrites, session),
-    ...(audit && {
-      recordAppEvent: recordAppEvents(recorders, request, audit),
-      waitForOwnEvents: () => recentEvents.waitFor(caller.name),
-    }),
+    observe(writer, request) {
+      const audit = auditOf(request.caller);
+      const observers = [
+        ...(appLog ? [logToApps(cache, appLog)] : []),
+        ...(audit ? [recordEvents(recorders, request, audit)] : []),
+      ];
+      return observers.reduce<SessionWriter>(observeWrites, writer);
+    },
+    recordAppEvent(request, type, app, data) {
+      const audit = auditOf(request.caller);
+      if (!audit) return;
+      const context = { ...toAuditContext(recorders, request), isManifest: false };
+      const { namespace, event } = toAppEvent({ type, app, data }, context);
+      audit.record(namespace, event);
+    },
+    waitForOwnEvents: ({ name }) => (recorders.audit ? recentEvents.waitFor(name) : undefined),
   };
 }
 
@@ -74,15 +81,6 @@ function recordEvents(deps: Recorders, request: SessionRequest, audit: EventReco
       if (/\.(?:create|update)$/.test(type)) touched.add(target.guid);
       if (!isRepeated) audit.record(namespace, event);
     }
-  };
-}
-
-/** Records audit events without a write: reads of variables, downloads, manifests. */
-function recordAppEvents(deps: Recorders, request: SessionRequest, audit: EventRecorder): Session["recordAppEvent"] {
-  return (type, app, data) => {
-    const context = { ...toAuditContext(deps, request), isManifest: false };
-    const { namespace, event } = toAppEvent({ type, app, data }, context);
-    audit.record(namespace, event);
   };
 }
 

@@ -13,6 +13,12 @@ const ROUNDS = 7;
 const ROUND_MS = 300;
 const WARM_UP_MS = 1500;
 const PAGES = APPS / 50;
+/** A token as long as that of a service account, since every request pays for its length. */
+const HEADERS = { authorization: `bearer ${toToken({ alg: "RS256", kid: "k".repeat(43) }, { sub: "c".repeat(320) })}` };
+
+function toToken(...parts: readonly object[]): string {
+  return [...parts.map((part) => Buffer.from(JSON.stringify(part)).toString("base64url")), "s".repeat(342)].join(".");
+}
 
 /** Processor time of a page, microseconds, by what is asked. */
 type Costs = Record<string, number>;
@@ -28,9 +34,8 @@ export async function measureLists(): Promise<Figure[]> {
   const clients: RawClient[] = [];
   try {
     const url = await child.request<string>("url");
-    const headers = { authorization: "bearer developer" };
     const open = async (to: string): Promise<RawClient[]> => {
-      const opened = await Promise.all(Array.from({ length: CONNECTIONS }, () => rawClient(to, headers)));
+      const opened = await Promise.all(Array.from({ length: CONNECTIONS }, () => rawClient(to, HEADERS)));
       clients.push(...opened);
       return opened;
     };
@@ -47,7 +52,7 @@ export async function measureLists(): Promise<Figure[]> {
 /** The same page again and again, and the bare handler with the same bytes. */
 async function compareToBare(bench: Bench, url: string, kind: string): Promise<Figure> {
   const page = (): string => `/v3/${kind}?per_page=50`;
-  const { statusCode, body } = await request(`${url}${page()}`, { headers: { authorization: "bearer developer" } });
+  const { statusCode, body } = await request(`${url}${page()}`, { headers: HEADERS });
   const text = await body.text();
   const total = (JSON.parse(text) as { pagination?: { total_results: number } }).pagination?.total_results ?? 0;
   if (statusCode !== 200 || total < APPS) throw new Error(`${kind}: ${statusCode}, ${total} of them`);
@@ -66,7 +71,7 @@ async function compareToBare(bench: Bench, url: string, kind: string): Promise<F
 
 /** The same reads while nothing changes, and while apps change. What the changes alone cost the process is counted in. */
 async function compareToQuiet(bench: Bench, url: string): Promise<Figure[]> {
-  const { body } = await request(`${url}/v3/apps?per_page=1`, { headers: { authorization: "bearer developer" } });
+  const { body } = await request(`${url}/v3/apps?per_page=1`, { headers: HEADERS });
   const { resources } = (await body.json()) as { resources: { guid: string }[] };
   const reads: Record<string, () => string> = {
     "a GET of an app": () => `/v3/apps/${resources[0]?.guid ?? ""}`,
