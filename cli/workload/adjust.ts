@@ -1,5 +1,4 @@
 // `cup adjust`: writes the patch of a process as an Adjustment, and judges it first.
-import { setTimeout as delay } from "node:timers/promises";
 import { Adjustment } from "../../crds/adjustment/adjustment.ts";
 import { allowedFields, appliesAdjustments } from "../../crds/adjustment/adjustable.ts";
 import { judgePatch } from "../../crds/adjustment/judge.ts";
@@ -15,6 +14,7 @@ import type { Result } from "../output.ts";
 import { parseDocuments, readText } from "../policy/documents.ts";
 import { startDeployment, waitForDeployment } from "../rollout/deployment.ts";
 import { quoteForShell } from "../shell-words.ts";
+import { awaitReady } from "./await-ready.ts";
 import { getProcess, readApp, type AppObjects } from "./read-app.ts";
 
 export interface AdjustOptions {
@@ -40,8 +40,8 @@ export async function adjust(
   const process = getProcess(app, options.process);
   if (patch === undefined) return removeAdjustment(kube, context, { app, process, options });
   judge(patch, getRunner(process, app.classes), name);
-  const { metadata } = await kube.apply(Adjustment, toAdjustment(process, patch), { fieldManager: "cup", force: true });
-  const ready = await waitUntilJudged(kube, app.namespace, metadata);
+  await kube.apply(Adjustment, toAdjustment(process, patch), { fieldManager: "cup", force: true });
+  const { ready } = await awaitReady(() => kube.find(Adjustment, process.metadata), { deadlineMs: JUDGED_MS });
   return finish(context, app, { options, done: `The patch of ${process.metadata.name} is stored`, ready });
 }
 
@@ -96,22 +96,6 @@ async function removeAdjustment(
   }
   await kube.delete(Adjustment, { namespace: namespace ?? "", name });
   return finish(context, app, { options, done: `The patch of ${name} is removed`, ready: undefined });
-}
-
-/** The Ready condition about what was written; undefined when the controllers have not said it in time. */
-async function waitUntilJudged(
-  kube: KubeClient,
-  namespace: string,
-  { name, generation = 0 }: { name: string; generation?: number },
-): Promise<Condition | undefined> {
-  const deadline = Date.now() + JUDGED_MS;
-  for (let pause = 50; ; pause = Math.min(pause * 2, 1_000)) {
-    const found = await kube.find(Adjustment, { namespace, name });
-    if (found && (found.status?.observedGeneration ?? 0) >= generation)
-      return found.status?.conditions?.find(({ type }) => type === "Ready");
-    if (Date.now() > deadline) return undefined;
-    await delay(pause);
-  }
 }
 
 async function finish(

@@ -1,5 +1,4 @@
 // `cup detach` and `cup attach`: hands the workload of an app over to people, and takes it back. No pod is replaced by a hand-over.
-import { setTimeout as delay } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import { INDEX_GATE } from "../../crds/lrp/index-gate.ts";
 import type { LRP } from "../../crds/lrp/lrp.ts";
@@ -16,6 +15,7 @@ import { Failure } from "../failure.ts";
 import type { Result } from "../output.ts";
 import { findActive } from "../rollout/deployment.ts";
 import { quoteForShell } from "../shell-words.ts";
+import { awaitReady } from "./await-ready.ts";
 import { readApp, type AppObjects } from "./read-app.ts";
 import { renderLRP } from "./rendered.ts";
 
@@ -182,20 +182,9 @@ async function setDetached(kube: KubeClient, { metadata }: Process, detached: bo
 
 /** @throws Failure when the controllers have not done it in time */
 async function waitFor(kube: KubeClient, { metadata }: Process, isDone: (ready: Condition) => boolean): Promise<void> {
-  const deadline = Date.now() + DONE_MS;
-  for (let pause = 50; ; pause = Math.min(pause * 2, 1_000)) {
-    const ready = findCurrentReady(await kube.get(Process, metadata));
-    if (ready && isDone(ready)) return;
-    if (Date.now() > deadline)
-      throw new Failure(`${metadata.name}: ${ready?.message ?? "the controllers have not answered"}`, {
-        next: `kubectl describe cfprocess ${metadata.name} -n ${metadata.namespace ?? ""}`,
-      });
-    await delay(pause);
-  }
-}
-
-/** The Ready condition, once it is about the present spec. */
-function findCurrentReady({ metadata, status }: Process): Condition | undefined {
-  if ((status?.observedGeneration ?? 0) < (metadata.generation ?? 0)) return undefined;
-  return status?.conditions?.find(({ type }) => type === "Ready");
+  const { done, ready } = await awaitReady(() => kube.get(Process, metadata), { deadlineMs: DONE_MS, isDone });
+  if (done) return;
+  throw new Failure(`${metadata.name}: ${ready?.message ?? "the controllers have not answered"}`, {
+    next: `kubectl describe cfprocess ${metadata.name} -n ${metadata.namespace ?? ""}`,
+  });
 }
