@@ -1,5 +1,6 @@
 // A program that somebody runs beside an instance, by `cf ssh`: in its environment, files and limits. Runners start it.
 import type { Readable, Writable } from "node:stream";
+import type { LRP } from "../crds/lrp/lrp.ts";
 
 export interface Terminal {
   /** Value of TERM. */
@@ -9,7 +10,7 @@ export interface Terminal {
 }
 
 export interface RemoteProcessRequest {
-  lrp: { namespace: string; name: string; uid: string };
+  lrp: LRP;
   index: number;
   /** For a shell. Undefined: an interactive shell. */
   command: string | undefined;

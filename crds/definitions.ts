@@ -35,6 +35,7 @@ import { ServiceBinding } from "./service-binding/service-binding.ts";
 import { ServiceInstance } from "./service-instance/service-instance.ts";
 import { Space } from "./space/space.ts";
 import { SpaceQuota } from "./space-quota/space-quota.ts";
+import { SSHCode } from "./ssh-code/ssh-code.ts";
 import { Stack } from "./stack/stack.ts";
 import { Staging } from "./staging/staging.ts";
 import { Task } from "./task/task.ts";
@@ -74,6 +75,7 @@ const KINDS: readonly ResourceDefinition[] = [
   UsageLog,
   ServiceUsageLog,
   Claim,
+  SSHCode,
   Replica,
   LRP,
   TaskRun,

@@ -9,8 +9,8 @@ const RBAC = "rbac.authorization.k8s.io";
 const GENERATED = "^cupola-[a-z0-9-]+-[0-9a-f]{10}$";
 const GENERATED_FOR_ORGS = "^cupola-org-[a-z0-9-]+-[0-9a-f]{10}$";
 const GENERATED_FOR_GROUPS = "^cupola-security-group-[a-z0-9-]+-[0-9a-f]{10}$";
-/** The role of an operation on the Secrets of a space (docs/adr/0017). */
-const SECRETS_ROLES = "^cupola-[a-z-]+-secrets$";
+/** The role of an operation in a space, on Secrets (docs/adr/0017) or on pods, for `cf ssh`. */
+const SPACE_ROLES = "^cupola-[a-z-]+-(secrets|exec)$";
 
 export function platformRolePolicies(): AdmissionPolicy[] {
   return [rolePolicy(), bindingPolicy()];
@@ -60,7 +60,7 @@ function bindingPolicy(): AdmissionPolicy {
   const cfRoles = Object.values(CF_ROLES).map(({ clusterRole }) => clusterRole);
   const kind = `(has(namespaceObject.metadata.labels) && '${INTERNAL_LABELS.namespaceKind}' in namespaceObject.metadata.labels ? namespaceObject.metadata.labels['${INTERNAL_LABELS.namespaceKind}'] : '')`;
   const toRole = `variables.role.kind == 'Role' && (${HAS_OUR_NAME}) && (${IS_IN_SYSTEM} ? variables.role.name.matches('${GENERATED_FOR_GROUPS}') : variables.role.name.matches('${GENERATED}'))`;
-  const inSpace = `variables.role.kind == 'ClusterRole' && variables.subject.metadata.name.matches('${GENERATED}') && ${kind} == 'space' && (variables.role.name in ${list([ORG_MANAGER_IN_SPACE, ORG_AUDITOR_IN_SPACE])} || variables.role.name.matches('${SECRETS_ROLES}'))`;
+  const inSpace = `variables.role.kind == 'ClusterRole' && variables.subject.metadata.name.matches('${GENERATED}') && ${kind} == 'space' && (variables.role.name in ${list([ORG_MANAGER_IN_SPACE, ORG_AUDITOR_IN_SPACE])} || variables.role.name.matches('${SPACE_ROLES}'))`;
   const ofCreator = `oldObject == null && variables.role.kind == 'ClusterRole' && ${kind} == 'org' && variables.role.name in ${list(creators)}`;
   const inCluster = `variables.role.kind == 'ClusterRole' && ((variables.subject.metadata.name.matches('${GENERATED_FOR_ORGS}') && variables.role.name.matches('${GENERATED_FOR_ORGS}')) || (variables.subject.metadata.name == '${ORG_CREATOR}' && variables.role.name == '${ORG_CREATOR}'))`;
   // The roles in a space go with it.

@@ -8,13 +8,15 @@ import { LEASE_SECONDS } from "./leases/replica-membership.ts";
 import type { WebhookListenOptions } from "./webhook-options.ts";
 import { CLUSTER_OPERATIONS, parseOperations, type Operation } from "./operations/operations.ts";
 import { addLoginOptions, type LoginOptions } from "./login-options.ts";
+import { parseAddress, parsePort } from "./parse-address.ts";
+import { addSSHOptions, type SSHOptions } from "./ssh-options.ts";
 import { addRegistryOptions, type RegistryOptions } from "./registry-options.ts";
 import { readOptionFile } from "./read-option-file.ts";
 import { addTokenIssuerOptions, type TokenIssuerOptions } from "./token-issuer-options.ts";
 
 const MEBIBYTE = 2 ** 20;
 
-export interface CupolaOptions extends LoginOptions, TokenIssuerOptions, RegistryOptions {
+export interface CupolaOptions extends LoginOptions, SSHOptions, TokenIssuerOptions, RegistryOptions {
   operation: Operation[];
   kubeconfig?: string;
   context?: string;
@@ -38,7 +40,9 @@ export const WEBHOOK_PORT = 9443;
 
 /** @param argv as process.argv. @param inPod chooses some defaults. Ends the process on `--help` and on wrong options. */
 export function parseCommandLine(argv: readonly string[], inPod: boolean): CupolaOptions {
-  return addTokenIssuerOptions(addLoginOptions(addRegistryOptions(addServingOptions(new Command("cupola")))))
+  return addTokenIssuerOptions(
+    addSSHOptions(addLoginOptions(addRegistryOptions(addServingOptions(new Command("cupola"))))),
+  )
     .description("Runs the platform, or a part of it, on a Kubernetes cluster.")
     .option("--operation <names>", "what this process does, separated by commas", parseOperationsOption, [
       ...CLUSTER_OPERATIONS,
@@ -104,25 +108,11 @@ function parseOperationsOption(text: string): Operation[] {
   }
 }
 
-function parsePort(text: string): number {
-  const number = Number(text);
-  if (!Number.isInteger(number) || number < 0 || number > 65535)
-    throw new InvalidArgumentError("a port is a number from 0 to 65535.");
-  return number;
-}
-
 function parseMegabytes(text: string): number {
   const number = Number(text);
   if (!Number.isInteger(number) || number < 64 || number > 2 ** 30)
     throw new InvalidArgumentError("a number of megabytes is from 64 to 1073741824.");
   return number;
-}
-
-/** `host:port`, an IPv6 address in brackets. */
-function parseAddress(text: string): { host: string; port: number } {
-  const [, host, number] = /^(\[[0-9a-fA-F:]+\]|[^:[\]/]+):(\d+)$/.exec(text) ?? [];
-  if (!host || !number) throw new InvalidArgumentError("an address is a host and a port, as in 192.0.2.7:9443.");
-  return { host: host.replace(/^\[|\]$/g, ""), port: parsePort(number) };
 }
 
 function parseSeconds(text: string): number {

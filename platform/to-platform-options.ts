@@ -5,6 +5,7 @@ import { loadInCluster, loadKubeconfig } from "../kube/client/kubeconfig.ts";
 import { readTls, type CupolaOptions } from "./cupola-options.ts";
 import type { PlatformOptions } from "./platform-options.ts";
 import { toLoginSettings } from "./login-options.ts";
+import { toSSHSettings } from "./ssh-options.ts";
 import { toRegistrySettings } from "./registry-options.ts";
 import { toTokenIssuerSettings } from "./token-issuer-options.ts";
 
@@ -23,7 +24,11 @@ export async function toPlatformOptions(
     listen: { host: options.host, port: options.port, ...omitUndefined({ tls: readTls(options) }) },
     authorization: options.authorization,
     login: toLoginSettings(options),
-    ...omitUndefined({ tokenIssuer: toTokenIssuerSettings(options), registry: toRegistrySettings(options) }),
+    ...omitUndefined({
+      tokenIssuer: toTokenIssuerSettings(options),
+      registry: toRegistrySettings(options),
+      ssh: toSSHSettings(options),
+    }),
     peerAddress: options.peerAddress,
     leaseSeconds: options.leaseSeconds,
     ...(options.webhookAddress && { webhook: options.webhookAddress }),

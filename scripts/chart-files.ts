@@ -5,7 +5,12 @@ import { listManifests } from "../crds/manifests.ts";
 import { listSpokePolicies } from "../crds/spoke-manifests.ts";
 import { PLATFORM_CLUSTER_ROLE } from "../crds/platform-role.ts";
 import { listFlowControl } from "../platform/operations/flow-control.ts";
-import { listOperationManifests, serviceAccountName, toImpersonatorRole } from "../platform/operations/permissions.ts";
+import {
+  listOperationManifests,
+  serviceAccountName,
+  spaceRoleName,
+  toImpersonatorRole,
+} from "../platform/operations/permissions.ts";
 import { OPERATIONS, type Operation } from "../platform/operations/operations.ts";
 
 export interface ChartFile {
@@ -42,6 +47,7 @@ function isForChart({ kind, metadata }: KubeObject): boolean {
 function listRoles(operation: Operation): KubeObject[] {
   const name = serviceAccountName(operation);
   return listOperationManifests().filter(
-    ({ kind, metadata }) => [name, `${name}-secrets`].includes(metadata.name) && ["ClusterRole", "Role"].includes(kind),
+    ({ kind, metadata }) =>
+      [name, spaceRoleName(operation)].includes(metadata.name) && ["ClusterRole", "Role"].includes(kind),
   );
 }

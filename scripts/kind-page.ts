@@ -8,7 +8,7 @@ const END = "<!-- end of generated part -->";
 
 /** The folder name of a kind: OrgQuota → org-quota, LRP → lrp. */
 export function kindFolder(kind: string): string {
-  return kind.replace(/([a-z])([A-Z])/g, "$1-$2").toLowerCase();
+  return kind.replace(/([a-z])([A-Z])|([A-Z])(?=[A-Z][a-z])/g, "$1$3-$2").toLowerCase();
 }
 
 /** The page with its generated part renewed; a new page where there is none yet. */

@@ -5,6 +5,7 @@ import type { Permission } from "../../kube/rbac/resource-rules.ts";
 import { Claim } from "../../crds/claim/claim.ts";
 import { CONSTRAINTS_GROUP } from "../../crds/groups.ts";
 import { PolicyTemplate } from "../../crds/policy-template/policy-template.ts";
+import { SSHCode } from "../../crds/ssh-code/ssh-code.ts";
 import { AUDIT_WRITER_PERMISSIONS } from "../../telemetry/audit/audit-writer.ts";
 import { POD_USAGE_PERMISSIONS } from "../../telemetry/pods/pod-usage.ts";
 import { CACHED_KINDS } from "../cache/cluster-cache.ts";
@@ -16,6 +17,8 @@ export const API_PERMISSIONS: readonly Permission[] = [
   { resource: { group: CONSTRAINTS_GROUP, plural: "*" }, verbs: LIST_WATCH_VERBS },
   // A name is claimed before its object is created, and released when that fails.
   { resource: Claim, verbs: ["create", "update", "delete"] },
+  // Codes of `cf ssh`, which its proxy redeems.
+  { resource: SSHCode, verbs: ["create"] },
   // Environment variables, pull credentials and those of services, after the caller's permission was checked.
   { resource: Secret, verbs: ["get", "create", "patch", "delete"] },
   ...POD_USAGE_PERMISSIONS,

@@ -1,44 +1,86 @@
-// Codes of `cf ssh`: they say who asked, and other texts open nothing.
-import { CompactEncrypt } from "jose";
+// Codes of `cf ssh`: they say who asked, once, and other texts open nothing.
 import { expect, test } from "vitest";
-import { deriveSSHKey } from "../../crds/ssh-key.ts";
-import type { KubeClient } from "../../kube/client/client.ts";
-import { createSSHCodes } from "./ssh-codes.ts";
+import type { SSHCode } from "../../crds/ssh-code/ssh-code.ts";
+import type { Draft, KubeClient } from "../../kube/client/client.ts";
+import { KubeError } from "../../kube/client/errors.ts";
+import { createSSHCodes, type SSHCodes } from "./ssh-codes.ts";
 
-const keyOf = (fill: number): Uint8Array => new Uint8Array(32).fill(fill);
-const installation = (key: Uint8Array): KubeClient =>
-  ({ find: () => Promise.resolve({ data: { key: Buffer.from(key).toString("base64") } }) }) as unknown as KubeClient;
 const ann = { name: "ann", groups: ["system:authenticated"] };
 
-test("a code says who asked, for a minute, and fits a prompt of OpenSSH", async () => {
-  let time = 1_000_000;
-  const codes = createSSHCodes({ client: installation(keyOf(1)), now: () => new Date(time) });
-  const account = "system:serviceaccount:a-namespace-of-a-team:an-account-of-a-pipeline";
-  const groups = ["system:serviceaccounts", "system:serviceaccounts:a-namespace-of-a-team", "system:authenticated"];
-  const code = await codes.seal({ name: account, groups, uid: "1f3a0e1c-52f0-4a57-9a4b-6c4b1ce6a3b2" });
-  expect(code.length).toBeLessThan(1023);
-  expect(code).not.toContain(account);
-  expect(await codes.open(code)).toMatchObject({ name: account, groups, madeAt: 1000, expiresAt: 1060 });
-  time += 60_000;
-  expect(await codes.open(code)).toBeUndefined();
+/** An API server with SSHCodes and one key. */
+function installation(fill = 1, objects = new Map<string, SSHCode>()) {
+  const key = { data: { key: Buffer.from(new Uint8Array(32).fill(fill)).toString("base64") } };
+  let uids = 0;
+  const client = {
+    find: ({ kind }: { kind: string }, { name }: { name: string }) =>
+      Promise.resolve(kind === "Secret" ? key : objects.get(name)),
+    create(_ref: unknown, draft: Draft) {
+      const name = draft.metadata.name ?? "";
+      objects.set(name, { ...draft, metadata: { ...draft.metadata, uid: String((uids += 1)) } } as unknown as SSHCode);
+      return Promise.resolve(draft);
+    },
+    delete(_ref: unknown, { name }: { name: string }, { preconditions }: { preconditions: { uid: string } }) {
+      if (objects.get(name)?.metadata.uid !== preconditions.uid)
+        return Promise.reject(new KubeError({ code: 404, reason: "NotFound" }));
+      objects.delete(name);
+      return Promise.resolve({});
+    },
+    async *pages() {
+      yield { items: [...objects.values()] };
+    },
+  } as unknown as KubeClient;
+  const clock = { time: 1_000_000 };
+  const codes = (): SSHCodes => createSSHCodes({ client, now: () => new Date(clock.time) });
+  return { codes, objects, clock };
+}
+
+async function make(codes: SSHCodes, who: Parameters<SSHCodes["make"]>[0] = ann): Promise<string> {
+  return (await codes.make(who)) ?? expect.fail("no code");
+}
+
+test("a code says who asked, and is short whatever groups a user has", async () => {
+  const { codes, objects } = installation();
+  const groups = Array.from({ length: 200 }, (_, at) => `team-with-a-long-name-${at}@example.org`);
+  const who = { name: "ann", groups, uid: "1f3a0e1c", extra: { scopes: ["one"] } };
+  const code = await make(codes(), who);
+  expect(code).toMatch(/^[\w-]{43}$/);
+  const stored = JSON.stringify([...objects.values()]);
+  expect([stored.includes(code), stored.includes("ann"), stored.includes("team-with")]).toEqual([false, false, false]);
+  expect(await codes().redeem(code)).toEqual(who);
 });
 
-test("two codes of one user differ", async () => {
-  const codes = createSSHCodes({ client: installation(keyOf(1)), now: () => new Date() });
-  const opened = await Promise.all([codes.seal(ann), codes.seal(ann)].map(async (code) => codes.open(await code)));
-  expect(new Set(opened.map((one) => one?.id)).size).toBe(2);
+test("a code opens once, whichever process is asked, also by several at once", async () => {
+  const { codes, objects } = installation();
+  const code = await make(codes());
+  const answers = await Promise.all([codes(), codes(), codes()].map((one) => one.redeem(code)));
+  expect(answers.filter((who) => who !== undefined)).toEqual([ann]);
+  expect([await codes().redeem(code), objects.size]).toEqual([undefined, 0]);
 });
 
-test("a changed code, one of another installation, and other sealed texts open nothing", async () => {
-  const now = (): Date => new Date();
-  const codes = createSSHCodes({ client: installation(keyOf(1)), now });
-  const code = await codes.seal(ann);
-  const other = await createSSHCodes({ client: installation(keyOf(2)), now }).seal(ann);
-  const text = Buffer.from(JSON.stringify({ id: "x", madeAt: Math.floor(Date.now() / 1000), ...ann }));
-  const untyped = await new CompactEncrypt(text)
-    .setProtectedHeader({ alg: "dir", enc: "A256GCM" })
-    .encrypt(deriveSSHKey(keyOf(1), "codes"));
-  const flipped = code.slice(0, -3) + (code.at(-3) === "A" ? "B" : "A") + code.slice(-2);
-  for (const bad of [other, untyped, flipped, "", "a.b.c.d.e", "x".repeat(20_000)])
-    expect(await codes.open(bad)).toBeUndefined();
+test("a code opens for a minute; expired ones are removed, others stay", async () => {
+  const { codes, objects, clock } = installation();
+  const code = await make(codes());
+  clock.time += 60_000;
+  expect(await codes().redeem(code)).toBeUndefined();
+  const fresh = await make(codes());
+  await codes().removeExpired();
+  expect(objects.size).toBe(1);
+  expect(await codes().redeem(fresh)).toEqual(ann);
+});
+
+test("other texts, and an object that was made with another key, open nothing", async () => {
+  const { codes, objects } = installation(1);
+  const code = await make(codes());
+  const flipped = (code.startsWith("A") ? "B" : "A") + code.slice(1);
+  for (const bad of [flipped, "", "a.b.c.d.e", "x".repeat(20_000), `${code}/../x`])
+    expect(await codes().redeem(bad)).toBeUndefined();
+  const other = installation(2, objects);
+  expect(await other.codes().redeem(code)).toBeUndefined();
+  expect(await codes().redeem(code)).toEqual(ann);
+});
+
+test("an identity too large to keep gets no code", async () => {
+  const { codes, objects } = installation();
+  const groups = Array.from({ length: 2_000 }, (_, at) => `a-group-with-a-name-of-some-length-${at}`);
+  expect([await codes().make({ name: "ann", groups }), objects.size]).toEqual([undefined, 0]);
 });

@@ -33,14 +33,14 @@ export function listSubjects(bindings: readonly RoleBindingObject[], roles?: rea
 }
 
 /** Names of roles that the platform binds in each space for its own operations. */
-const SPACE_ROLE = /^cupola-[a-z-]+-secrets$/;
+const SPACE_ROLE = /^cupola-[a-z-]+-(secrets|exec)$/;
 
 /** Is it a binding in the system namespace whose subjects hold another role in each space? */
 export function isSpaceRoleBinding({ metadata }: RoleBindingObject): boolean {
   return metadata.namespace === SYSTEM_NAMESPACE && SPACE_ROLE.test(metadata.labels?.[LABELS.spaceRole] ?? "");
 }
 
-/** The roles of the platform's operations in a space: whoever runs an operation, by the binding in the system namespace, has its role on Secrets here. */
+/** The roles of the platform's operations in a space: whoever runs an operation, by the binding in the system namespace, has its role here. */
 export function planOperationBindings(namespace: string, bindings: readonly RoleBindingObject[]): Draft[] {
   const byRole = Map.groupBy(
     bindings.filter(isSpaceRoleBinding),

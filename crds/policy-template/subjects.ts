@@ -9,6 +9,7 @@ const NOT_JUDGED: ReadonlySet<string> = new Set([
   "Claim",
   "PolicyTemplate",
   "Replica",
+  "SSHCode",
   "ServiceUsageLog",
   "UsageLog",
 ]);

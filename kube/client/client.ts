@@ -1,5 +1,6 @@
 // The client of one cluster: interface only. create-client.ts implements it.
 import type { Dispatcher } from "undici";
+import type { WebSocket } from "ws";
 import type { KubeList, KubeObject, ObjectKey, ObjectMeta } from "../api/object.ts";
 import type { ResourceRef } from "../api/resource-ref.ts";
 import type { Status } from "./errors.ts";
@@ -155,6 +156,9 @@ export interface KubeClient {
     path: string,
     options?: CallOptions & { headers?: Record<string, string>; body?: string | Buffer },
   ): Promise<StreamAnswer>;
+
+  /** Opens a WebSocket, paused until its user listens. `path` starts with a slash. The deadline covers the handshake. */
+  webSocket(path: string, protocol: string, options?: CallOptions): Promise<WebSocket>;
 
   /** The same cluster with another identity, on shared connections; a certificate gets its own, in a bounded LRU. Cheap. */
   as(identity: Identity): KubeClient;

@@ -10,6 +10,7 @@ import { METADATA_ACCEPT, type OutgoingRequest, type Query } from "./outgoing-re
 import { createReadCalls } from "./read-calls.ts";
 import { parseWarnings } from "./warnings.ts";
 import { watchLines } from "./watch-lines.ts";
+import { openWebSocket, type WebSocketRequest } from "./web-socket.ts";
 import { createWriteCalls } from "./write-calls.ts";
 
 export interface ClusterAccess {
@@ -79,6 +80,8 @@ function clientAs(connection: Connection, credentials: CredentialSource): KubeCl
       const answer = await withDeadline(options, (signal) => exchange(request, signal));
       return { code: answer.statusCode, headers: answer.headers, body: answer.body };
     },
+    webSocket: async (path, protocol, call) =>
+      openWebSocket({ ...toSocketAddress(connection, path), protocol, credentials: await credentials() }, call),
     async renew() {
       await credentials({ renew: true });
     },
@@ -89,6 +92,14 @@ function clientAs(connection: Connection, credentials: CredentialSource): KubeCl
       ),
     close: () => connection.agents.close(),
   };
+}
+
+function toSocketAddress(
+  { options, url }: Connection,
+  path: string,
+): Pick<WebSocketRequest, "url" | "tls" | "userAgent"> {
+  const address = new URL(`${url.pathname.replace(/\/$/, "")}${path}`, url);
+  return { url: address, tls: options, userAgent: options.userAgent ?? "kube" };
 }
 
 async function toExchange(

@@ -22,7 +22,7 @@ import { Replica } from "../../crds/replica/replica.ts";
 import { AUDIT_WRITER_PERMISSIONS } from "../../telemetry/audit/audit-writer.ts";
 import { INSTANCE_PROBLEM_PERMISSIONS } from "../../telemetry/pods/instance-problems.ts";
 import { POD_LOG_PERMISSIONS } from "../../telemetry/pods/pod-logs.ts";
-import { SSH_PERMISSIONS } from "../ssh/permissions.ts";
+import { SSH_PERMISSIONS, SSH_SPACE_PERMISSIONS } from "../ssh/permissions.ts";
 import { LOG_DRAIN_PERMISSIONS } from "../telemetry/log-drains.ts";
 import { REPLICA_LOG_PERMISSIONS } from "../telemetry/replica-logs.ts";
 import { listBackendOperations, listBackendControllers, hasTelemetry, listTranslatorControllers } from "./backends.ts";
@@ -47,7 +47,7 @@ const SYSTEM_METADATA = { namespace: SYSTEM_NAMESPACE };
 export interface OperationPermissions {
   cluster: ResourceRule[];
   system: ResourceRule[];
-  /** On Secrets. The Space controller binds them in each space's namespace (docs/adr/0017). */
+  /** On Secrets, and those of the SSH proxy on pods. The Space controller binds them in each space's namespace (docs/adr/0017). */
   spaces: ResourceRule[];
 }
 
@@ -111,7 +111,7 @@ export function toOperationPermissions(operation: Operation): OperationPermissio
         ? [{ resource: ClusterRole, verbs: ["bind"], names: listSpaceRoleNames() } as const]
         : []),
     ]),
-    spaces: toResourceRules(declared.filter(isOnSecrets)),
+    spaces: toResourceRules(listSpacePermissions(operation)),
     system: toResourceRules([
       ...MEMBER_PERMISSIONS,
       ...(usesTelemetry ? TELEMETRY_PERMISSIONS : []),
@@ -137,9 +137,13 @@ function isOnSecrets({ resource }: Permission): boolean {
   return resource.group === Secret.group && resource.plural === Secret.plural;
 }
 
-/** The ClusterRole of an operation's permissions on Secrets of spaces. */
-function spaceRoleName(operation: Operation): string {
-  return `${serviceAccountName(operation)}-secrets`;
+function listSpacePermissions(operation: Operation): readonly Permission[] {
+  return operation === "ssh-proxy" ? SSH_SPACE_PERMISSIONS : listDeclaredPermissions(operation).filter(isOnSecrets);
+}
+
+/** The ClusterRole of an operation's permissions in spaces: on Secrets, and the SSH proxy's on pods. */
+export function spaceRoleName(operation: Operation): string {
+  return `${serviceAccountName(operation)}-${operation === "ssh-proxy" ? "exec" : "secrets"}`;
 }
 
 /** Both usage logs. */
@@ -148,7 +152,7 @@ const RECORDER_PERMISSIONS = [...USAGE_RECORDER_PERMISSIONS, ...SERVICE_USAGE_RE
 
 function listSpaceRoleNames(): string[] {
   return (Object.keys(OPERATIONS) as Operation[])
-    .filter((operation) => listDeclaredPermissions(operation).some(isOnSecrets))
+    .filter((operation) => listSpacePermissions(operation).length > 0)
     .map(spaceRoleName);
 }
 

@@ -6,22 +6,22 @@ import { LABELS } from "../../crds/labels.ts";
 import { LRP } from "../../crds/lrp/lrp.ts";
 import { Org } from "../../crds/org/org.ts";
 import { Space } from "../../crds/space/space.ts";
-import type { OpenedSSHCode, SSHCodes } from "../../api/identity/ssh-codes.ts";
+import type { SSHCaller, SSHCodes } from "../../api/identity/ssh-codes.ts";
+import { BackendClass } from "../../crds/backend-class/backend-class.ts";
 import { Namespace, SubjectAccessReview } from "../../kube/api/builtin.ts";
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";
 import type { Reader } from "../../kube/cache/reader.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
-import type { UsedCodes } from "./used-codes.ts";
 
-/** Kinds that the decision reads. */
-export const SSH_KINDS = [App, LRP, Namespace, Org, Space] as const;
+/** Kinds that the decision reads, and the one that says how a runner opens shells. */
+export const SSH_KINDS = [App, BackendClass, LRP, Namespace, Org, Space] as const;
 
 const REVIEW_MS = 5_000;
 const USER = /^cf:([\w-]{1,63})\/(\d{1,5})$/;
 
 /** An instance, and who may open shells in it. */
 export interface SSHTarget {
-  who: Pick<OpenedSSHCode, "name" | "groups" | "uid" | "extra">;
+  who: SSHCaller;
   app: App;
   processGUID: string;
   index: number;
@@ -37,8 +37,7 @@ export interface SSHRefusal {
 export interface AuthorizerDeps {
   client: Pick<KubeClient, "review">;
   read: Reader;
-  codes: Pick<SSHCodes, "open">;
-  used: UsedCodes;
+  codes: Pick<SSHCodes, "redeem">;
 }
 
 export interface Authorizer {
@@ -51,9 +50,8 @@ export interface Authorizer {
 export function createAuthorizer(deps: AuthorizerDeps): Authorizer {
   return {
     async authorize(user, code) {
-      const who = await deps.codes.open(code);
-      if (!who) return { reason: "the code is expired, of another installation, or none" };
-      if (!deps.used.use(who)) return { reason: "the code was used before", who: who.name };
+      const who = await deps.codes.redeem(code);
+      if (!who) return { reason: "the code was used, is expired, of another installation, or none" };
       const [, processGUID = "", index = ""] = USER.exec(user) ?? [];
       const app = findApp(deps.read, processGUID);
       if (!app) return { reason: "no such process runs", who: who.name };

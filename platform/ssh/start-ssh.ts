@@ -3,7 +3,9 @@ import type { App } from "../../crds/app/app.ts";
 import { guidOf, newGUID } from "../../crds/guid.ts";
 import { displayNameOf } from "../../crds/object-names.ts";
 import type { AuditEvent } from "../../crds/audit-log/audit-log.ts";
-import { createSSHCodes } from "../../api/identity/ssh-codes.ts";
+import { createSSHCodes, type SSHCodes } from "../../api/identity/ssh-codes.ts";
+import { BackendClass } from "../../crds/backend-class/backend-class.ts";
+import { openInPod } from "../../backends/pods/pod-shell.ts";
 import { InstanceAway, type OpenRemoteProcess } from "../../backends/remote-process.ts";
 import { findTenancy } from "../../controllers/shared/tenancy.ts";
 import type { Reader } from "../../kube/cache/reader.ts";
@@ -14,11 +16,12 @@ import { createAuthorizer, findRunningLRP, type SSHTarget } from "./authorize.ts
 import { readHostKey } from "./host-key.ts";
 import { SSH_WATCHES } from "./permissions.ts";
 import { createSSHServer, type AuthorizedTarget, type SSHServerOptions } from "./ssh-server.ts";
-import { createUsedCodes } from "./used-codes.ts";
 
 const MAX_SESSIONS_OF_APP = 20;
 /** So that nobody takes all connections. */
 const MAX_CONNECTIONS_OF_USER = 40;
+/** Between two removals of codes that nobody used. */
+const SWEEP_MS = 5 * 60_000;
 
 /** Resolves to the port where it listens; a port that is taken is replaced by any other. @throws the abort reason of `signal` */
 export async function startSSHOperation(context: PlatformContext, at: { host: string; port: number }): Promise<number> {
@@ -31,7 +34,9 @@ export async function startSSHOperation(context: PlatformContext, at: { host: st
   });
   readiness.addCheck("ssh", () => watches.every(({ store }) => store.synced) || "caches not synced");
   const { privateKey } = await retryUntilSuccess("ssh key", () => readHostKey(client), { readiness, signal, log });
-  const server = createSSHServer({ hostKey: privateKey, log, authorize: authorization(context, audit) });
+  const codes = createSSHCodes({ client, now });
+  const server = createSSHServer({ hostKey: privateKey, log, authorize: authorization(context, { audit, codes }) });
+  removeCodes(codes, context);
   disposables.defer(() => server.close());
   return server.listen(at.host, at.port).catch((error: unknown) => {
     if ((error as NodeJS.ErrnoException).code !== "EADDRINUSE") throw error;
@@ -41,15 +46,22 @@ export async function startSSHOperation(context: PlatformContext, at: { host: st
 
 const now = (): Date => new Date();
 
+/** At the start, and then at intervals: each replica does it, and one that comes late finds nothing. */
+function removeCodes(codes: SSHCodes, { log, disposables }: PlatformContext): void {
+  const remove = (): void =>
+    void codes.removeExpired().catch((err: unknown) => log.warn({ err }, "expired codes of cf ssh were not removed"));
+  const timer = setInterval(remove, SWEEP_MS).unref();
+  disposables.defer(() => clearInterval(timer));
+  remove();
+}
+
 /** Judges logins, records those of a known app, and says what an authorized one opens. */
-function authorization(context: PlatformContext, audit: AuditWriter): SSHServerOptions["authorize"] {
+function authorization(
+  context: PlatformContext,
+  { audit, codes }: { audit: AuditWriter; codes: SSHCodes },
+): SSHServerOptions["authorize"] {
   const { client, log, informers } = context;
-  const authorizer = createAuthorizer({
-    client,
-    read: informers.read,
-    codes: createSSHCodes({ client, now }),
-    used: createUsedCodes(now),
-  });
+  const authorizer = createAuthorizer({ client, read: informers.read, codes });
   const places = createPlaces(MAX_SESSIONS_OF_APP);
   const connections = createPlaces(MAX_CONNECTIONS_OF_USER);
   const toTarget = (target: SSHTarget): AuthorizedTarget => ({
@@ -80,17 +92,21 @@ function authorization(context: PlatformContext, audit: AuditWriter): SSHServerO
 type Opened = ReturnType<OpenRemoteProcess>;
 
 async function openInstance(
-  { informers: { read }, remoteProcesses }: PlatformContext,
+  { client, informers: { read }, remoteProcesses }: PlatformContext,
   { processGUID, index }: SSHTarget,
   request: Pick<Parameters<OpenRemoteProcess>[0], "command" | "terminal">,
 ): Opened {
   const lrp = findRunningLRP(read, processGUID);
   if (!lrp?.status?.instances?.some((instance) => instance.index === index && instance.state === "Running"))
     throw new InstanceAway(`Instance ${index} is not running.`);
-  const open = remoteProcesses.find(lrp.spec.class);
-  if (!open) throw new InstanceAway(`The runner ${lrp.spec.class} opens no shells. Run a command with cf run-task.`);
-  const { namespace = "", name, uid = "" } = lrp.metadata;
-  return open({ ...request, lrp: { namespace, name, uid }, index });
+  const { class: runner } = lrp.spec;
+  const open = remoteProcesses.find(runner) ?? (takesExec(read, runner) ? openInPod(client) : undefined);
+  if (!open) throw new InstanceAway(`The runner ${runner} opens no shells. Run a command with cf run-task.`);
+  return open({ ...request, lrp, index });
+}
+
+function takesExec(read: Reader, runner: string): boolean {
+  return read.find(BackendClass, { name: runner })?.status?.capabilities?.["ssh"] === "exec";
 }
 
 interface Places {

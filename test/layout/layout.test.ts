@@ -247,5 +247,5 @@ describe("documents", () => {
 });
 
 function kebab(kind: string): string {
-  return kind.replace(/([a-z])([A-Z])/g, "$1-$2").toLowerCase();
+  return kind.replace(/([a-z])([A-Z])|([A-Z])(?=[A-Z][a-z])/g, "$1$3-$2").toLowerCase();
 }

@@ -42,6 +42,7 @@ const deploymentCapabilities: Readonly<Record<string, string>> = {
   memoryLimit: "enforced",
   serviceFiles: "true",
   volumes: "persistentvolumeclaim",
+  ssh: "exec",
   diskLimit: "evicts",
   // The operation instance-index opens the pods' scheduling gate.
   startsWithoutPlatform: "false",

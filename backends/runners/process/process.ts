@@ -307,7 +307,7 @@ function openRemoteProcess(
   { instancesByUid, context, options: { client } }: Runner,
   request: RemoteProcessRequest,
 ): Promise<RemoteProcess> {
-  const instances = instancesByUid.get(request.lrp.uid);
+  const instances = instancesByUid.get(request.lrp.metadata.uid ?? "");
   const record = instances?.record(request.index);
   if (!instances || !record) throw new InstanceAway(`instance ${request.index} is not running`);
   // The instance's files of bound services stay as they were at its start.

@@ -45,6 +45,7 @@ const statefulSetCapabilities: Readonly<Record<string, string>> = {
   memoryLimit: "enforced",
   serviceFiles: "true",
   volumes: "persistentvolumeclaim",
+  ssh: "exec",
   diskLimit: "evicts",
   startsWithoutPlatform: "true",
 };

@@ -6,7 +6,7 @@ import { missingRules } from "../../../kube/rbac/covers.ts";
 import type { PolicyRule } from "../../../kube/rbac/types.ts";
 import { planInstallGaps } from "../../../platform/operations/installed-objects.ts";
 import { OPERATIONS, type Operation } from "../../../platform/operations/operations.ts";
-import { serviceAccountName, toOperationPermissions } from "../../../platform/operations/permissions.ts";
+import { serviceAccountName, spaceRoleName, toOperationPermissions } from "../../../platform/operations/permissions.ts";
 import { operationsOf } from "../chart-arguments.ts";
 import { count, CouldNotLook, nameFirst, type Check, type Found } from "../finding.ts";
 import type { Readings } from "../facts.ts";
@@ -196,7 +196,7 @@ function planRules(read: Readings, operation: Operation): string[] {
     { kind: "ClusterRole", name, wanted: cluster, live: read.clusterRoles() },
     { kind: "Role", name, wanted: system, live: read.roles() },
     ...(spaces.length > 0
-      ? [{ kind: "ClusterRole", name: `${name}-secrets`, wanted: spaces, live: read.clusterRoles() }]
+      ? [{ kind: "ClusterRole", name: spaceRoleName(operation), wanted: spaces, live: read.clusterRoles() }]
       : []),
   ];
   return places.flatMap(({ kind, name: roleName, wanted, live }) => {

@@ -298,7 +298,7 @@ describe("cf ssh", () => {
     const answer = await authorize(at, query, `bearer ${await accessTokenOf("ann")}`);
     const location = new URL(String(answer.location));
     expect([answer.status, location.origin, answer.cached]).toEqual([302, at.url, "no-store"]);
-    const opened = await codes().open(location.searchParams.get("code") ?? "");
+    const opened = await codes().redeem(location.searchParams.get("code") ?? "");
     expect(opened).toMatchObject({ name: "ann", groups: expect.arrayContaining(["system:authenticated"]) as string[] });
   });
 
@@ -317,8 +317,16 @@ describe("cf ssh", () => {
     expect([status, location]).toEqual([expected, undefined]);
   });
 
+  test("one user gets so many codes a minute, and others still get theirs", async () => {
+    const at = await withSSH();
+    const token = await accessTokenOf("ann");
+    const answers = await Promise.all(Array.from({ length: 40 }, () => authorize(at, CODE, `bearer ${token}`)));
+    expect(answers.filter(({ status }) => status === 302)).toHaveLength(30);
+    expect((await authorize(at, CODE, `bearer ${await accessTokenOf("bob")}`)).status).toBe(302);
+  });
+
   test("a code opens no request, and is no password", async () => {
-    const code = await codes().seal({ name: "admin", groups: ["system:masters"] });
+    const code = (await codes().make({ name: "admin", groups: ["system:masters"] })) ?? "";
     expect((await whoami(code)).status).toBe(401);
     expect((await ask({ grant_type: "password", password: code })).status).toBe(401);
     expect((await ask({ grant_type: "refresh_token", refresh_token: code })).status).toBe(401);

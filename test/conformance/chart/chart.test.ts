@@ -116,6 +116,7 @@ describe.skipIf(reason)("the chart", () => {
       { ...VALUES, api: { ...VALUES.api, ingress: { traefik: { caSecretName: "authority" } } } },
       "belongs to api.tls.secretName",
     ],
+    ["cf ssh without a login by token", { ...VALUES, ssh: { enabled: true } }, "set api.tokenLogin.hosts"],
     [
       "a Gateway without a name",
       { ...VALUES, routers: { gateway: { enabled: true } } },
@@ -156,6 +157,38 @@ describe.skipIf(reason)("the chart", () => {
             rulesOf(generated, kind, operation) ?? "generated",
           );
     }
+  });
+
+  test("the SSH proxy runs, is reached, and is bound in spaces where the values say so, and the API names it", async () => {
+    const named = (objects: Rendered[]): string[] => objects.map(({ kind, metadata }) => `${kind} ${metadata.name}`);
+    const api = { ...VALUES.api, tokenLogin: { hosts: ["login.example.org"] } };
+    const without = named(await render({ ...VALUES, api }));
+    const objects = await render({ ...VALUES, api, ssh: { enabled: true } });
+    expect(
+      named(objects)
+        .filter((name) => !without.includes(name))
+        .toSorted(),
+    ).toEqual([
+      "ClusterRole cupola-ssh-proxy",
+      "ClusterRole cupola-ssh-proxy-exec",
+      "ClusterRoleBinding cupola-ssh-proxy.ssh-proxy",
+      "Deployment cupola-ssh-proxy",
+      "PodDisruptionBudget cupola-ssh-proxy",
+      "Role cupola-ssh-proxy",
+      "RoleBinding cupola-ssh-proxy.ssh-proxy",
+      "Service cupola-ssh",
+      "ServiceAccount cupola-ssh-proxy",
+    ]);
+    const args = (name: string): string[] | undefined =>
+      objects.find(({ kind, metadata }) => kind === "Deployment" && metadata.name === name)?.spec?.template?.spec
+        .containers[0]?.args;
+    expect(args("cupola-api")).toContain("--ssh-address=api.example.org:2222");
+    expect(args("cupola-ssh-proxy")).toContain("--ssh-listen=0.0.0.0:2222");
+    const binding = objects.find(
+      ({ kind, metadata }) => kind === "RoleBinding" && metadata.name.includes("ssh-proxy"),
+    ) as Rendered & { metadata: { labels: Record<string, string> } };
+    expect(binding.metadata.labels["cupola.dev/space-role"]).toBe("cupola-ssh-proxy-exec");
+    expect(await render({ ...VALUES, ssh: null })).not.toEqual([]);
   });
 
   test("no pod takes more of a node's disk than the values say", async () => {

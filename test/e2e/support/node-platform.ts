@@ -26,6 +26,7 @@ const TAG = "e2e";
 const BUILDER_IMAGE = `builders/test:${TAG}`;
 const RUN_IMAGE = `builders/test-run:${TAG}`;
 const API_NODE_PORT = 30443;
+const SSH_NODE_PORT = 30222;
 
 /** Values of the chart; those that a journey changes have types. */
 interface InstalledValues extends Record<string, unknown> {
@@ -128,11 +129,20 @@ async function pushBuilder(operator: Operator, host: string, { home, languages }
   for (const folder of [run, builder]) rmSync(folder, { recursive: true });
 }
 
-function toValues({ registry }: TestNode, port: number): InstalledValues {
+function toValues({ registry, nodes }: TestNode, port: number): InstalledValues {
   const { host, username, password } = registry;
   return {
     image: { repository: `${host}/${CUPOLA_IMAGE}`, tag: TAG, pullSecrets: [{ name: PULL_SECRET }] },
-    api: { publicUrl: `http://localhost:${port}`, service: { type: "NodePort", nodePort: API_NODE_PORT } },
+    api: {
+      publicUrl: `http://localhost:${port}`,
+      service: { type: "NodePort", nodePort: API_NODE_PORT },
+      tokenLogin: { hosts: ["127.0.0.1"] },
+    },
+    ssh: {
+      enabled: true,
+      address: `${nodes[0]!.address}:${SSH_NODE_PORT}`,
+      service: { type: "NodePort", nodePort: SSH_NODE_PORT },
+    },
     apps: { domain: LOCAL_DOMAIN },
     // As a laptop's, so that what journeys say of it is true here, too.
     stacks: [

@@ -20,6 +20,15 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{- if eq (.Values.mode | default "hub") "spoke" }}true{{ end -}}
 {{- end }}
 
+{{/* "true" where the SSH proxy runs. An upgrade with --reuse-values from a release without the value has none. */}}
+{{- define "cupola.hasSSH" -}}
+{{- if and (.Values.ssh).enabled (not (include "cupola.isSpoke" .)) }}true{{ end -}}
+{{- end }}
+
+{{- define "cupola.sshAddress" -}}
+{{- .Values.ssh.address | default (printf "%s:%d" (urlParse .Values.api.publicUrl).hostname (int .Values.ssh.service.port)) -}}
+{{- end }}
+
 {{/* The kinds of a spoke (crds/spoke-manifests.ts), as a JSON list. */}}
 {{- define "cupola.spokeKinds" -}}
 {{- list "lrps.workloads.cupola.dev" "taskruns.workloads.cupola.dev" "routebindings.workloads.cupola.dev" "backendclasses.workloads.cupola.dev" "replicas.cupola.dev" | toJson -}}
@@ -45,6 +54,9 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{- $components = list
   (dict "name" "agent" "operations" (concat (list "agent") $backends))
   (dict "name" "logs" "operations" (list "logs")) -}}
+{{- end -}}
+{{- if include "cupola.hasSSH" . -}}
+{{- $components = append $components (dict "name" "ssh-proxy" "operations" (list "ssh-proxy")) -}}
 {{- end -}}
 {{- if .Values.runners.deployment.enabled -}}
 {{- $components = append $components (dict "name" "instance-index" "operations" (list "instance-index")) -}}
@@ -128,6 +140,7 @@ data:
 {{- define "cupola.port" }}8443{{ end }}
 {{- define "cupola.webhookPort" }}9443{{ end }}
 {{- define "cupola.metricsPort" }}8444{{ end }}
+{{- define "cupola.sshPort" }}2222{{ end }}
 
 {{/* Names under which clients reach the API, as a list in YAML. */}}
 {{- define "cupola.apiHosts" -}}

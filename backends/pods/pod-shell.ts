@@ -1,0 +1,113 @@
+// A program that somebody runs beside an instance in a pod, by `cf ssh`: by `pods/exec` in the instance's container, as the platform's own account.
+import { randomUUID } from "node:crypto";
+import { once } from "node:events";
+import { setTimeout as delay } from "node:timers/promises";
+import type { LRP } from "../../crds/lrp/lrp.ts";
+import { LABELS } from "../../crds/labels.ts";
+import { Pod } from "../../kube/api/builtin.ts";
+import type { KubeClient } from "../../kube/client/client.ts";
+import { isForbidden, isNotFound } from "../../kube/client/errors.ts";
+import { execInPod, type PodExec, type PodExecEnd } from "../../kube/client/pod-exec.ts";
+import { InstanceAway, type OpenRemoteProcess, type RemoteExit, type RemoteProcess } from "../remote-process.ts";
+import { keepCommand, runCommand } from "./pod-shell-script.ts";
+
+/** For each request to the API server. */
+const REQUEST_MS = 15_000;
+/** Until a program says that it runs: a busy node takes its time. */
+const START_MS = 30_000;
+/** For the end of a session's processes; longer than the rounds of the script. */
+const END_MS = 15_000;
+/** The command is part of a URL. */
+const MAX_COMMAND = 64 * 1024;
+const CONTAINER = "application";
+
+type PodShellClient = Pick<KubeClient, "list" | "webSocket">;
+
+export function openInPod(client: PodShellClient): OpenRemoteProcess {
+  return async ({ lrp, index, command, terminal }) => {
+    if ((command?.length ?? 0) > MAX_COMMAND)
+      throw new InstanceAway("The command has more than 64 KiB. Send it as input of a shell.");
+    const place = { ...(await findPod(client, lrp, index)), container: CONTAINER };
+    const mark = randomUUID();
+    const session = { mark, dropletKind: lrp.spec.droplet.kind, command, terminal };
+    const started = await Promise.allSettled([
+      start(client, { ...place, command: keepCommand(mark), tty: false }),
+      start(client, { ...place, command: runCommand(session), tty: terminal !== undefined }),
+    ]);
+    const [keeper, program] = started.map((one) => (one.status === "fulfilled" ? one.value : undefined));
+    if (keeper && program) {
+      if (terminal) program.resize(terminal);
+      return toRemoteProcess(keeper, program);
+    }
+    await endAll(keeper, program);
+    throw (started.find((one) => one.status === "rejected") as PromiseRejectedResult).reason;
+  };
+}
+
+/** The pod that the runner has named as the instance, if it is still there. @throws InstanceAway */
+async function findPod(client: PodShellClient, lrp: LRP, index: number): Promise<{ namespace: string; pod: string }> {
+  const { namespace = "", name } = lrp.metadata;
+  const uid = lrp.status?.instances?.find((instance) => instance.index === index)?.guid;
+  const options = { namespace, labelSelector: `${LABELS.lrp}=${name}`, metadata: true, deadlineMs: REQUEST_MS };
+  const pods = await client.list(Pod, options).catch((error: unknown) => {
+    // The right comes with the space, and the API server learns of it later.
+    if (isForbidden(error)) throw new InstanceAway("The platform may not open shells in this space yet. Try again.");
+    throw error;
+  });
+  const found = pods.items.find(({ metadata }) => metadata.uid === uid && !metadata.deletionTimestamp);
+  if (!found) throw new InstanceAway(`Instance ${index} is not running in this cluster.`);
+  return { namespace, pod: found.metadata.name };
+}
+
+/** Resolves once the program runs. @throws InstanceAway when it cannot, and the person can do something about it */
+async function start(client: PodShellClient, request: Parameters<typeof execInPod>[1]): Promise<PodExec> {
+  const exec = await execInPod(client, request, { deadlineMs: REQUEST_MS }).catch((error: unknown) => {
+    if (isNotFound(error)) throw new InstanceAway("The instance has ended.");
+    throw error;
+  });
+  const { stdout, ended } = exec;
+  const isUp = once(stdout, "readable").then(
+    () => stdout.read(1) !== null,
+    () => false,
+  );
+  const late = delay(START_MS, "late" as const, { ref: false });
+  const first = await Promise.race([isUp, ended.then(() => false), late]);
+  if (first === true) return exec;
+  exec.close();
+  throw toStartError(first === "late" ? { failure: `the program did not start within ${START_MS} ms` } : await ended);
+}
+
+function toStartError(end: PodExecEnd): Error {
+  const failure = "failure" in end ? end.failure : `it ended at once with ${end.code}`;
+  return /no such file or directory|executable file not found/.test(failure)
+    ? new InstanceAway("The app's image has no /bin/sh, which cf ssh needs.")
+    : new Error(`the shell in the container did not start: ${failure}`);
+}
+
+function toRemoteProcess(keeper: PodExec, program: PodExec): RemoteProcess {
+  keeper.stdout.resume();
+  keeper.stderr?.resume();
+  let ending: Promise<void> | undefined;
+  return {
+    stdin: program.stdin,
+    stdout: program.stdout,
+    stderr: program.stderr,
+    exited: program.ended.then(toExit),
+    resize: program.resize,
+    end: () => (ending ??= endAll(keeper, program)),
+  };
+}
+
+/** The keeper ends the session's processes when its input ends. */
+async function endAll(keeper: PodExec | undefined, program: PodExec | undefined): Promise<void> {
+  keeper?.stdin.end();
+  // The program's own shell has ended what it left.
+  const ends = [keeper, program].flatMap((one) => (one ? [one.ended] : []));
+  if (ends.length > 0) await Promise.race([...ends, delay(END_MS, undefined, { ref: false })]);
+  program?.close();
+}
+
+/** A shell's 128 + signal stays the number that it is. */
+function toExit(end: PodExecEnd): RemoteExit {
+  return "code" in end ? { code: end.code } : {};
+}
