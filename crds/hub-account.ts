@@ -18,6 +18,13 @@ export const HUB_SPACE_ROLE = "cupola-hub-secrets";
 /** Its name in requests. */
 export const HUB_USER = `system:serviceaccount:${SYSTEM_NAMESPACE}:${HUB_ACCOUNT}`;
 
+/** Service of a spoke whose processes serve the logs and stats there to the hub. */
+export const HUB_LOGS_SERVICE = "cupola-logs";
+/** The Service and its port, as the API server's proxy names them. */
+export const HUB_LOGS_PROXY = `https:${HUB_LOGS_SERVICE}:https`;
+/** Carries the hub's token to those processes: an API server's proxy keeps `Authorization` for itself. */
+export const HUB_TOKEN_HEADER = "x-cupola-token";
+
 /** It may see and write what the hub makes. It reads no Secret, not even its own: their names are digests of their content. */
 const CLUSTER_RULES: readonly object[] = [
   { apiGroups: [""], resources: ["namespaces"], verbs: ["get", "list", "watch", "create", "patch"] },
@@ -29,8 +36,11 @@ const CLUSTER_RULES: readonly object[] = [
   { apiGroups: [WORKLOADS_GROUP], resources: [BackendClass.plural], verbs: ["get", "list", "watch"] },
 ];
 
-/** The right that marks the platform's identities for admission policies. A spoke does not have the kind. */
-const SYSTEM_RULES: readonly object[] = [{ apiGroups: [Claim.group], resources: [Claim.plural], verbs: ["create"] }];
+const SYSTEM_RULES: readonly object[] = [
+  // The right that marks the platform's identities for admission policies. A spoke does not have the kind.
+  { apiGroups: [Claim.group], resources: [Claim.plural], verbs: ["create"] },
+  { apiGroups: [""], resources: ["services/proxy"], resourceNames: [HUB_LOGS_PROXY], verbs: ["get"] },
+];
 
 export function hubAccountObjects(): KubeObject[] {
   const inSystem = { namespace: SYSTEM_NAMESPACE, name: HUB_ACCOUNT };

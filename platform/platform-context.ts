@@ -1,4 +1,5 @@
 // State and clients that the parts of one process share.
+import type { RequestListener } from "node:http";
 import type { Logger } from "pino";
 import type { BlobStore } from "../blobs/blob-store.ts";
 import type { KubeClient } from "../kube/client/client.ts";
@@ -51,6 +52,8 @@ export interface PlatformContext {
 /** The handlers behind the HTTP port; each is set once it exists. */
 export interface RequestHandlers {
   api?: Api;
+  /** Logs and stats for the hub of this cluster. */
+  hubLogs?: RequestListener;
   backends: readonly Backend[];
 }
 

@@ -41,6 +41,8 @@ import { watchOperationBindings } from "./operations/operation-bindings.ts";
 import { keepInstallationKeys } from "./operations/installation-keys.ts";
 import { toOperationPermissions } from "./operations/permissions.ts";
 import { waitUntilReady } from "./startup.ts";
+import { startClusterRelay } from "./telemetry/cluster-relay.ts";
+import { startHubLogs } from "./telemetry/hub-logs.ts";
 import { startLogsOperation } from "./telemetry/start-logs.ts";
 import { startClusters } from "./operations/clusters.ts";
 import { watchInstalledObjects } from "./operations/installed-objects.ts";
@@ -185,8 +187,10 @@ async function startOperations(
 ): Promise<Pick<RunningPlatform, "idle" | "leads"> & { elections: readonly RunningLeaderWork[] }> {
   const { operations } = joined.options;
   const context = operations.includes("controllers") ? { ...joined, clusters: startClusters(joined) } : joined;
+  if (context.clusters && peerServers) startClusterRelay(context, context.clusters, peerServers.secret);
   handlers.backends = await startBackends(context, peerServers);
   if (operations.includes("logs")) await startLogsOperation(context, peerServers);
+  if (operations.includes("hub-logs") && peerServers) handlers.hubLogs = startHubLogs(context, peerServers.secret);
   if (operations.includes("webhook")) await startWebhookOperation(context);
   const sshAddress = await startSSH(context);
   if (operations.includes("api") && peerServers) handlers.api = startApiOperation(context, { peerServers, sshAddress });

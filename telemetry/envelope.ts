@@ -85,8 +85,8 @@ export interface InstanceStats {
   memoryQuota: number;
   diskQuota: number;
   fdsQuota: number;
-  /** `cpu` is in cores (1 = one core in full), `logRate` in bytes per second. `time` is RFC 3339. */
-  usage: { time: string; cpu: number; mem: number; disk: number; logRate?: number };
+  /** `cpu` is in cores (1 = one core in full), `logRate` in bytes per second. `time` is RFC 3339. Without what nobody measures. */
+  usage: { time: string; cpu: number; mem: number; disk?: number; logRate?: number };
   details?: string;
 }
 

@@ -1,17 +1,20 @@
 // Reads logs and stats from every endpoint that a backend class publishes, and merges them. Used by API replicas.
-import { createInterface } from "node:readline";
-import { Readable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
-import { fetch } from "undici";
-import { agentFor, type TelemetryEndpoint } from "./endpoint-agent.ts";
+import type { TelemetryEndpoint } from "./endpoint-agent.ts";
 import type { Envelope, InstanceStats, LogQuery, SourceMeta, StatsQuery } from "./envelope.ts";
+import { httpTransport, type TelemetryTransport } from "./http-transport.ts";
 
-/**
- * Options of `telemetryClient`. Each call gets its `endpoints` anew, with the source for logs or without one for stats, so that
- * classes and replicas can change; equal URLs count once.
- */
+/** The read that endpoints are asked for: the logs of a source, or else stats, perhaps of one app. */
+export interface EndpointQuery {
+  source?: string | undefined;
+  app?: string | undefined;
+}
+
+/** Options of `telemetryClient`. Each call gets its `endpoints` anew, so that classes and replicas can change; equal URLs count once. */
 export interface TelemetryClientOptions {
-  endpoints: (source?: string) => readonly TelemetryEndpoint[];
+  endpoints: (query: EndpointQuery) => readonly TelemetryEndpoint[];
+  /** HTTP by default. */
+  transport?: TelemetryTransport;
   /** Deadline of one read; default 5 s. */
   timeoutMs?: number;
   /** Called with the error of an endpoint that failed while others answered. */
@@ -30,11 +33,10 @@ export interface TelemetryClient {
 
 /** Makes a client over the published endpoints. */
 export function telemetryClient(options: TelemetryClientOptions): TelemetryClient {
-  const fetchAll = async (path: string, source?: string): Promise<unknown[]> => {
-    const endpoints = distinct(options.endpoints(source));
-    const answers = await Promise.allSettled(
-      endpoints.map((endpoint) => getJson(endpoint, path, options.timeoutMs ?? 5000)),
-    );
+  const { transport = httpTransport, timeoutMs = 5000 } = options;
+  const fetchAll = async (path: string, query: EndpointQuery = {}): Promise<unknown[]> => {
+    const endpoints = distinct(options.endpoints(query));
+    const answers = await Promise.allSettled(endpoints.map((endpoint) => transport.getJson(endpoint, path, timeoutMs)));
     const faults = answers.filter((answer) => answer.status === "rejected").map((answer) => toError(answer.reason));
     if (faults.length > 0 && faults.length === endpoints.length)
       throw new Error("no telemetry endpoint answers", { cause: faults[0] });
@@ -43,7 +45,7 @@ export function telemetryClient(options: TelemetryClientOptions): TelemetryClien
   };
   return {
     async readLogs(source, query = {}) {
-      const answers = (await fetchAll(`/logs/${encodeURIComponent(source)}?${toParams(query)}`, source)) as {
+      const answers = (await fetchAll(`/logs/${encodeURIComponent(source)}?${toParams(query)}`, { source })) as {
         envelopes: { batch: Envelope[] };
       }[];
       return mergeEnvelopes(
@@ -56,9 +58,8 @@ export function telemetryClient(options: TelemetryClientOptions): TelemetryClien
       const params = new URLSearchParams(
         Object.entries(query).filter((pair): pair is [string, string] => pair[1] !== undefined),
       );
-      return ((await fetchAll(`/stats?${params}`)) as { instances: InstanceStats[] }[]).flatMap(
-        (answer) => answer.instances,
-      );
+      const answers = (await fetchAll(`/stats?${params}`, { app: query.app })) as { instances: InstanceStats[] }[];
+      return answers.flatMap((answer) => answer.instances);
     },
     async meta() {
       const answers = (await fetchAll("/meta")) as { meta: Record<string, SourceMeta> }[];
@@ -117,7 +118,9 @@ async function* followAll(
   };
   signal.addEventListener("abort", () => notify(), { once: true });
   const from = start ?? BigInt(Date.now()) * 1_000_000n;
-  for (const endpoint of distinct(options.endpoints(source))) void followOne({ endpoint, source, from, signal, push });
+  const { transport = httpTransport } = options;
+  for (const endpoint of distinct(options.endpoints({ source })))
+    void followOne({ transport, endpoint, source, from, signal, push });
   while (!signal.aborted) {
     const next = queue.shift();
     if (next) yield next;
@@ -126,6 +129,7 @@ async function* followAll(
 }
 
 interface FollowOptions {
+  transport: TelemetryTransport;
   endpoint: TelemetryEndpoint;
   source: string;
   from: bigint;
@@ -137,19 +141,8 @@ async function followOne(task: FollowOptions): Promise<void> {
   let from = task.from;
   while (!task.signal.aborted) {
     try {
-      const response = await fetch(
-        `${task.endpoint.url}/logs/${encodeURIComponent(task.source)}/follow?start_time=${from}`,
-        {
-          headers: { authorization: `Bearer ${task.endpoint.token}` },
-          signal: task.signal,
-          redirect: "error",
-          ...agentFor(task.endpoint, "stream"),
-        },
-      );
-      if (!response.ok || !response.body) throw new Error(`telemetry endpoint answered ${response.status}`);
-      for await (const line of createInterface({
-        input: Readable.fromWeb(response.body as Parameters<typeof Readable.fromWeb>[0]),
-      })) {
+      const path = `/logs/${encodeURIComponent(task.source)}/follow?start_time=${from}`;
+      for await (const line of await task.transport.openLines(task.endpoint, path, task.signal)) {
         const envelope = JSON.parse(line) as Envelope;
         from = BigInt(envelope.timestamp) + 1n;
         task.push(envelope);
@@ -169,21 +162,6 @@ function toParams(query: LogQuery): URLSearchParams {
   if (query.descending) params.set("descending", "true");
   for (const type of query.types ?? []) params.append("envelope_types", type);
   return params;
-}
-
-async function getJson(endpoint: TelemetryEndpoint, path: string, timeoutMs: number): Promise<unknown> {
-  const response = await fetch(`${endpoint.url}${path}`, {
-    headers: { authorization: `Bearer ${endpoint.token}` },
-    signal: AbortSignal.timeout(timeoutMs),
-    redirect: "error",
-    ...agentFor(endpoint, "call"),
-  });
-  if (!response.ok) {
-    // A body that nobody reads would keep its connection.
-    await response.body?.cancel();
-    throw new Error(`telemetry endpoint ${endpoint.url} answered ${response.status}`);
-  }
-  return response.json();
 }
 
 function distinct(endpoints: readonly TelemetryEndpoint[]): TelemetryEndpoint[] {

@@ -55,7 +55,7 @@ export function createTelemetry(options: TelemetryOptions = {}): Telemetry {
 }
 
 /** Unread bytes after which a follower is disconnected. */
-const maxFollowerBacklog = 4 << 20;
+export const maxFollowerBacklog = 4 << 20;
 
 /**
  * The request handler of the endpoint. Every path needs `Authorization: Bearer <token>`.
@@ -83,7 +83,7 @@ function sendAnswer(telemetry: Telemetry, { url, first, source, last }: Target, 
   sendJson(response, 200, { envelopes: { batch: telemetry.ring.read(source, query) } });
 }
 
-interface Target {
+export interface Target {
   url: URL;
   first?: string;
   source?: string;
@@ -101,7 +101,8 @@ async function storePush(telemetry: Telemetry, request: IncomingMessage, respons
   }
 }
 
-function parseTarget(target: string): Target | undefined {
+/** The path and query of a request; undefined when they are not valid. */
+export function parseTarget(target: string): Target | undefined {
   try {
     const url = new URL(target, "http://telemetry");
     const [, first = "", source = "", last = ""] = url.pathname.split("/").map(decodeURIComponent);
@@ -158,12 +159,16 @@ function* backlog(ring: LogRing, source: string, start: bigint): Generator<Envel
 }
 
 async function sendStats(telemetry: Telemetry, url: URL, response: ServerResponse): Promise<void> {
+  sendJson(response, 200, { instances: await telemetry.stats(toStatsQuery(url.searchParams)) });
+}
+
+export function toStatsQuery(params: URLSearchParams): StatsQuery {
   const query: StatsQuery = {};
   for (const key of ["app", "process", "lrp"] as const) {
-    const value = url.searchParams.get(key);
+    const value = params.get(key);
     if (value) query[key] = value;
   }
-  sendJson(response, 200, { instances: await telemetry.stats(query) });
+  return query;
 }
 
 function isAuthorized(request: IncomingMessage, token: string): boolean {
@@ -172,7 +177,7 @@ function isAuthorized(request: IncomingMessage, token: string): boolean {
   return given.length === wanted.length && timingSafeEqual(given, wanted);
 }
 
-function sendJson(response: ServerResponse, status: number, body: unknown): void {
+export function sendJson(response: ServerResponse, status: number, body: unknown): void {
   response.writeHead(status, { "content-type": "application/json" });
   response.end(JSON.stringify(body));
 }

@@ -10,6 +10,9 @@ import type { Draft, KubeClient } from "../../kube/client/client.ts";
 import { createClient } from "../../kube/client/create-client.ts";
 import { KubeError } from "../../kube/client/errors.ts";
 import { loadKubeconfig, type KubeconfigAccess } from "../../kube/client/kubeconfig.ts";
+import { TELEMETRY_TOKEN_KEY } from "../../platform/operations/cluster-source.ts";
+import { deriveHubToken } from "../../platform/peers/address-token.ts";
+import { TELEMETRY_SECRET, tokenOf } from "../../platform/telemetry/telemetry-secret.ts";
 import { Failure } from "../failure.ts";
 import type { Progress, Result } from "../output.ts";
 import { awaitReady } from "./clusters.ts";
@@ -31,6 +34,8 @@ interface HubAccount {
   ca: string;
   /** The uid of its namespace kube-system. */
   uid: string;
+  /** Opens the logs and stats there. Undefined before the platform's processes have run there. */
+  telemetryToken: string | undefined;
 }
 
 const READ_DEADLINE_MS = 15_000;
@@ -53,6 +58,10 @@ export async function addCluster(
       next: "choose another name, or cup clusters remove the old one first",
     });
   const labels = options.labels === undefined ? (known?.metadata.labels ?? {}) : toLabels(options.labels, "--labels");
+  if (account.telemetryToken === undefined)
+    progress.line(
+      `No process of the platform has run on cluster ${name} yet: when its pods are ready, repeat this command, and the logs of apps there can be read`,
+    );
   progress.step(`Giving it to the platform`);
   await writeCredentials(kube, name, account);
   const object = systemObject(Cluster, name, {
@@ -109,7 +118,13 @@ async function readToken(spoke: KubeClient, access: KubeconfigAccess): Promise<O
         next: INSTALL,
       });
     const [token, ca] = ["token", "ca.crt"].map((key) => Buffer.from(secret.data?.[key] ?? "", "base64").toString());
-    if (token && (access.ca ?? ca)) return { token, ca: access.ca ?? ca ?? "", uid: metadata.uid ?? "" };
+    if (token && (access.ca ?? ca))
+      return {
+        token,
+        ca: access.ca ?? ca ?? "",
+        uid: metadata.uid ?? "",
+        telemetryToken: await readTelemetryToken(spoke, deadline),
+      };
     if (Date.now() > deadline)
       throw new Failure(`Secret ${HUB_TOKEN_SECRET} of that cluster has no token yet`, {
         next: "try again when its kube-controller-manager runs",
@@ -118,14 +133,33 @@ async function readToken(spoke: KubeClient, access: KubeconfigAccess): Promise<O
   }
 }
 
+/** The first of the platform's processes there makes the secret that the token derives from. */
+async function readTelemetryToken(spoke: KubeClient, deadline: number): Promise<string | undefined> {
+  for (;;) {
+    const found = await spoke.find(Secret, { namespace: SYSTEM_NAMESPACE, name: TELEMETRY_SECRET });
+    const secret = found && tokenOf(found);
+    if (secret !== undefined) return deriveHubToken(secret);
+    if (Date.now() > deadline) return undefined;
+    await delay(POLL_MS);
+  }
+}
+
 /** The Secret, and the right of those who run controllers to read it: RBAC knows no prefixes of names. */
-async function writeCredentials(kube: KubeClient, cluster: string, { token, ca }: HubAccount): Promise<void> {
+async function writeCredentials(
+  kube: KubeClient,
+  cluster: string,
+  { token, ca, telemetryToken }: HubAccount,
+): Promise<void> {
   const encode = (text: string): string => Buffer.from(text).toString("base64");
   const metadata = { namespace: SYSTEM_NAMESPACE, name: secretName(cluster) };
   await apply(kube, Secret, {
     metadata,
     type: "Opaque",
-    data: { token: encode(token.trim()), "ca.crt": encode(ca) },
+    data: {
+      token: encode(token.trim()),
+      "ca.crt": encode(ca),
+      ...(telemetryToken !== undefined && { [TELEMETRY_TOKEN_KEY]: encode(telemetryToken) }),
+    },
   });
   const { items } = await kube.list(RoleBinding, { namespace: SYSTEM_NAMESPACE });
   const subjects = items

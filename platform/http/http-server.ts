@@ -30,6 +30,8 @@ export interface HttpServerOptions {
   /** Host names of the API beside the loopback ones. */
   apiHosts?: readonly string[];
   apps?: AppHandler;
+  /** Requests below this path that are neither the API's nor an app's. */
+  below?: { path: string; handler: RequestListener };
   /** Whether this process may serve, with the failed checks. */
   health: () => ReadinessReport;
   /** Called with errors of connections that were not accepted, and of handlers that threw. */
@@ -118,6 +120,7 @@ function dispatch(options: HttpServerOptions, request: IncomingMessage, response
   if (path === "/livez" || path === "/healthz") return sendText(response, 200, "ok");
   if (path === "/readyz") return sendHealth(response, options.health());
   if (options.api) return options.api(request, response);
+  if (options.below && path.startsWith(`${options.below.path}/`)) return options.below.handler(request, response);
   response.writeHead(404).end();
 }
 

@@ -3,6 +3,7 @@ import type { RequestListener } from "node:http";
 import type { Duplex } from "node:stream";
 import type { Readiness, ReadinessReport } from "../../kube/server/readiness.ts";
 import type { Backend } from "../operations/backends.ts";
+import { HUB_LOGS_PATH } from "../telemetry/cluster-transport.ts";
 import { checkCertificate } from "./certificate.ts";
 import { startHttpServer, type HttpServer } from "./http-server.ts";
 import type { RequestHandlers } from "../platform-context.ts";
@@ -37,6 +38,12 @@ export function startPlatformServer(
     onError: (err) => log.warn({ err }, "could not accept a connection or a request"),
     ...(operations.includes("api") && {
       api: (request, response) => (handlers.api?.handler ?? unavailable)(request, response),
+    }),
+    ...(operations.includes("hub-logs") && {
+      below: {
+        path: HUB_LOGS_PATH,
+        handler: (request, response) => (handlers.hubLogs ?? unavailable)(request, response),
+      },
     }),
     ...(operations.includes("local-router") && {
       apps: {

@@ -22,6 +22,8 @@ export const REPLICA_ANNOTATIONS = {
   telemetry: "cupola.dev/telemetry-url",
   authority: "cupola.dev/telemetry-authority",
   logs: "cupola.dev/logs",
+  relay: "cupola.dev/relay-url",
+  relayAuthority: "cupola.dev/relay-authority",
 } as const;
 
 /** Seconds after which other replicas take over from a killed one; see `leaseTiming`. */

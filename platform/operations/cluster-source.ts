@@ -7,13 +7,20 @@ import type { KubeClient } from "../../kube/client/client.ts";
 import { createClient } from "../../kube/client/create-client.ts";
 import { toCredentials, type CredentialSource } from "../../kube/client/credentials.ts";
 
-/** @throws Error that says what is missing */
-export async function readClusterSource({ spec }: Cluster, client: KubeClient): Promise<ClusterSource> {
+/** Key of a cluster's Secret with the token for the logs and stats there. */
+export const TELEMETRY_TOKEN_KEY = "telemetry-token";
+
+/** With the token for its logs and stats, where its Secret has one. @throws Error that says what is missing */
+export async function readClusterSource(
+  { spec }: Cluster,
+  client: KubeClient,
+): Promise<ClusterSource & { telemetryToken?: string }> {
   const { server, credentialsRef } = spec;
   if (server === undefined || credentialsRef === undefined)
     throw new Error("spec.server and spec.credentialsRef are not set yet");
   const secret = await readSecret(client, credentialsRef.name);
   return {
+    ...(secret.telemetryToken !== undefined && { telemetryToken: secret.telemetryToken }),
     // A new token engages nothing anew.
     hash: JSON.stringify([server, secret.ca, secret.uid]),
     connect: () =>
@@ -36,14 +43,31 @@ function credentialsFrom(client: KubeClient, name: string, first: string): Crede
   };
 }
 
+interface ClusterSecret {
+  uid: string;
+  token: string;
+  ca: string;
+  telemetryToken?: string;
+}
+
 /** @throws Error that names the Secret and the key, never a value */
-async function readSecret(client: KubeClient, name: string): Promise<{ uid: string; token: string; ca: string }> {
+async function readSecret(client: KubeClient, name: string): Promise<ClusterSecret> {
   const secret = await client.find(Secret, { namespace: SYSTEM_NAMESPACE, name });
   if (!secret) throw new Error(`Secret ${name} of namespace ${SYSTEM_NAMESPACE} does not exist`);
-  const read = (key: string): string => {
+  const find = (key: string): string | undefined => {
     const value = secret.data?.[key];
-    if (value === undefined) throw new Error(`Secret ${name} has no key ${key}`);
-    return Buffer.from(value, "base64").toString("utf8");
+    return value === undefined ? undefined : Buffer.from(value, "base64").toString("utf8");
   };
-  return { uid: secret.metadata.uid ?? "", token: read("token").trim(), ca: read("ca.crt") };
+  const read = (key: string): string => {
+    const value = find(key);
+    if (value === undefined) throw new Error(`Secret ${name} has no key ${key}`);
+    return value;
+  };
+  const telemetryToken = find(TELEMETRY_TOKEN_KEY);
+  return {
+    uid: secret.metadata.uid ?? "",
+    token: read("token").trim(),
+    ca: read("ca.crt"),
+    ...(telemetryToken !== undefined && { telemetryToken }),
+  };
 }

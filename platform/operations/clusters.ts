@@ -8,6 +8,7 @@ import { createClusterProvider, type ClusterProvider, type ProviderTiming } from
 import type { Informers } from "../../kube/cache/informers.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import type { RemoteMarkers } from "../../kube/controller/controller.ts";
+import type { TelemetryEndpoint } from "../../telemetry/endpoint-agent.ts";
 import { readClusterSource } from "./cluster-source.ts";
 import { toRemoteMarkers } from "./controller-settings.ts";
 import { followClusters } from "./follow-clusters.ts";
@@ -18,6 +19,8 @@ export interface Clusters extends ObserveClusters {
   provider: ClusterProvider;
   /** Undefined until the id of the platform is known, which is read for the first Cluster. */
   markers: () => RemoteMarkers | undefined;
+  /** Clusters whose logs and stats can be read: each by its name as URL, and the token that opens them. */
+  listTelemetry(): TelemetryEndpoint[];
 }
 
 type ClusterFacts = Pick<ClusterObservation, "uid" | "version">;
@@ -36,6 +39,7 @@ export function startClusters(context: ClustersOptions): Clusters {
   const { client, informers, log, disposables, timing = {} } = context;
   const facts = new Map<string, ClusterFacts>();
   const problems = new Map<string, string>();
+  const telemetry = new Map<string, string>();
   const { store, release } = informers.ensure(Cluster);
   const provider = createClusterProvider({
     log,
@@ -54,7 +58,7 @@ export function startClusters(context: ClustersOptions): Clusters {
     },
     async engage(clusters) {
       if (clusters.length > 0) hub.markers ??= toRemoteMarkers(await readHubId(client));
-      await engageAll(clusters, { client, provider, problems, facts });
+      await engageAll(clusters, { client, provider, problems, facts, telemetry });
     },
     onError: (err) => log.warn({ err }, "clusters cannot be engaged; retrying"),
   });
@@ -63,7 +67,12 @@ export function startClusters(context: ClustersOptions): Clusters {
     release();
     await provider.close();
   });
-  return { provider, markers: () => hub.markers, ...toObservations(provider, facts, problems) };
+  return {
+    provider,
+    markers: () => hub.markers,
+    listTelemetry: () => [...telemetry].map(([url, token]) => ({ url, token })),
+    ...toObservations(provider, facts, problems),
+  };
 }
 
 function toObservations(
@@ -87,14 +96,18 @@ function listRefused(provider: ClusterProvider, name: string): string[] {
   return [...new Set(watches.filter(({ state }) => state === "parked").map(({ resource }) => resource))].toSorted();
 }
 
+interface Engaging {
+  client: KubeClient;
+  provider: ClusterProvider;
+  problems: Map<string, string>;
+  facts: Map<string, ClusterFacts>;
+  /** Tokens for the logs and stats of clusters. */
+  telemetry: Map<string, string>;
+}
+
 async function engageAll(
   clusters: readonly Cluster[],
-  {
-    client,
-    provider,
-    problems,
-    facts,
-  }: { client: KubeClient; provider: ClusterProvider; problems: Map<string, string>; facts: Map<string, ClusterFacts> },
+  { client, provider, problems, facts, telemetry }: Engaging,
 ): Promise<void> {
   const wanted = new Set(clusters.map(({ metadata }) => metadata.name));
   for (const name of Object.keys(provider.states())) {
@@ -103,11 +116,15 @@ async function engageAll(
     // A Cluster of this name that comes later may be another one.
     facts.delete(name);
     problems.delete(name);
+    telemetry.delete(name);
   }
   for (const cluster of clusters) {
     const { name } = cluster.metadata;
     try {
-      provider.engage(name, await readClusterSource(cluster, client));
+      const { telemetryToken, ...source } = await readClusterSource(cluster, client);
+      if (telemetryToken === undefined) telemetry.delete(name);
+      else telemetry.set(name, telemetryToken);
+      provider.engage(name, source);
       problems.delete(name);
     } catch (error) {
       problems.set(name, error instanceof Error ? error.message : String(error));

@@ -18,6 +18,7 @@ export const OPERATIONS = {
   webhook: "refuses taken names, and what operator policy denies by reading other objects, early and in friendly words",
   logs: "keeps the logs of apps that run in pods",
   agent: "on a cluster of another platform: binds that platform's rights in the namespaces that it makes",
+  "hub-logs": "on a cluster of another platform: serves the logs and stats of the apps there to that platform",
   "log-drains": "sends the logs of apps to the log drains of their bound services",
   "ssh-proxy": "cf ssh into the instances of apps, on a port of its own",
 } as const;

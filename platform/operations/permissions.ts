@@ -23,6 +23,7 @@ import { AUDIT_WRITER_PERMISSIONS } from "../../telemetry/audit/audit-writer.ts"
 import { INSTANCE_PROBLEM_PERMISSIONS } from "../../telemetry/pods/instance-problems.ts";
 import { POD_LOG_PERMISSIONS } from "../../telemetry/pods/pod-logs.ts";
 import { SSH_PERMISSIONS, SSH_SPACE_PERMISSIONS } from "../ssh/permissions.ts";
+import { HUB_LOGS_PERMISSIONS } from "../telemetry/hub-logs.ts";
 import { LOG_DRAIN_PERMISSIONS } from "../telemetry/log-drains.ts";
 import { REPLICA_LOG_PERMISSIONS } from "../telemetry/replica-logs.ts";
 import { listBackendOperations, listBackendControllers, hasTelemetry, listTranslatorControllers } from "./backends.ts";
@@ -97,7 +98,7 @@ const TELEMETRY_PERMISSIONS: readonly Permission[] = [
   { resource: Secret, verbs: ["create"] },
 ];
 
-const READERS_OF_TELEMETRY: ReadonlySet<Operation> = new Set(["api", "log-drains"]);
+const READERS_OF_TELEMETRY: ReadonlySet<Operation> = new Set(["api", "controllers", "hub-logs", "log-drains"]);
 
 export function toOperationPermissions(operation: Operation): OperationPermissions {
   const usesTelemetry = READERS_OF_TELEMETRY.has(operation) || hasTelemetry([operation]);
@@ -181,6 +182,7 @@ function listDeclaredPermissions(operation: Operation): Permission[] {
     ...(operation === "agent" ? spokeControllers().flatMap(permissionsOf) : []),
     ...(operation === "webhook" ? WEBHOOK_PERMISSIONS : []),
     ...(operation === "log-drains" ? LOG_DRAIN_PERMISSIONS : []),
+    ...(operation === "hub-logs" ? HUB_LOGS_PERMISSIONS : []),
     ...(operation === "ssh-proxy" ? SSH_PERMISSIONS : []),
     ...(operation === "logs"
       ? [...POD_LOG_PERMISSIONS, ...INSTANCE_PROBLEM_PERMISSIONS, ...REPLICA_LOG_PERMISSIONS]

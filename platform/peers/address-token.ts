@@ -17,3 +17,8 @@ export function deriveAddressToken(secret: string, purpose: TokenPurpose, url: s
 export function isHttpAddress(url: string): boolean {
   return URL.canParse(url) && ["http:", "https:"].includes(new URL(url).protocol);
 }
+
+/** The token by which a hub reads the logs and stats of a spoke with this secret. */
+export function deriveHubToken(secret: string): string {
+  return createHmac("sha256", secret).update("hub telemetry").digest("base64url");
+}

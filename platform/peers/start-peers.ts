@@ -12,9 +12,12 @@ import { joinReplicas, leaseTiming } from "../leases/replica-membership.ts";
 import { startTelemetrySecret, TELEMETRY_SECRET } from "../telemetry/telemetry-secret.ts";
 import { startTelemetry, toTelemetryAnnotations } from "../telemetry/telemetry-server.ts";
 
-/** Whether other processes read from one with these operations. */
+/** Operations besides those with telemetry that call other processes, or are called by them. */
+const CALLING: readonly Operation[] = ["api", "controllers", "hub-logs", "log-drains"];
+
+/** Whether other processes read from one with these operations, or it reads from them. */
 export function needsPeerServers(operations: readonly Operation[]): boolean {
-  return operations.includes("api") || operations.includes("log-drains") || hasTelemetry(operations);
+  return CALLING.some((operation) => operations.includes(operation)) || hasTelemetry(operations);
 }
 
 /** Starts the servers. @throws the abort reason of `signal` */

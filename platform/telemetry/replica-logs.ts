@@ -55,13 +55,30 @@ export function toTelemetryAddress({ annotations }: Member): TelemetryAddress | 
   return url ? { url, ...omitUndefined({ authority }) } : undefined;
 }
 
-/** The replicas to ask for the logs of a source, or without one for stats: all with telemetry of their own, and the owner among those that only keep logs of pods. */
+/**
+ * The replicas to ask for the logs of a source, or without one for stats: all with telemetry of their own, the owner among those that only keep logs
+ * of pods, and one of those that read from other clusters.
+ */
 export function listTelemetryAddresses(members: readonly Member[], source?: string): TelemetryAddress[] {
   const owner = source === undefined ? undefined : findLogOwner(members, source);
-  return members.flatMap((member) => {
+  const own = members.flatMap((member) => {
     const address = toTelemetryAddress(member);
     return address && (keepsOwnLines(parseMemberOperations(member)) || member === owner) ? [address] : [];
   });
+  const relay = findRelay(members, source);
+  return relay ? [...own, relay] : own;
+}
+
+/** Every reader of a source asks the same one. */
+function findRelay(members: readonly Member[], source = ""): TelemetryAddress | undefined {
+  const relays = members.filter(({ annotations }) => annotations[REPLICA_ANNOTATIONS.relay]);
+  const chosen = pickOwner(
+    source,
+    relays.map(({ identity }) => identity),
+  );
+  const annotations = relays.find(({ identity }) => identity === chosen)?.annotations ?? {};
+  const { [REPLICA_ANNOTATIONS.relay]: url, [REPLICA_ANNOTATIONS.relayAuthority]: authority } = annotations;
+  return url ? { url, ...omitUndefined({ authority }) } : undefined;
 }
 
 /** The replica that keeps the logs of a source; undefined when no replica keeps logs of pods. */

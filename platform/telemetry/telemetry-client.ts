@@ -43,7 +43,7 @@ export function createTelemetryClient({
       REPLICA_ANNOTATIONS.authority
     ];
   return telemetryClient({
-    endpoints: (source) => {
+    endpoints: ({ source }) => {
       if (!classes.synced || !secrets.synced) return [];
       const platformSecret = findSecret(TELEMETRY_SECRET);
       const replicas =

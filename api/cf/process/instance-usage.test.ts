@@ -27,3 +27,25 @@ test.each([
   ).toEqual(new Map());
   expect(told).toEqual(warnings);
 });
+
+test("instances on other clusters are measured there, those here by their pods", async () => {
+  const placed = { metadata: lrp.metadata, names: ["shop", "there"], spec: { ...lrp.spec, processGUID: "P" } };
+  const time = "2026-01-01T00:00:00Z";
+  const services = {
+    telemetry: {
+      stats: () =>
+        Promise.resolve([
+          { index: 1, lrpKey: "dev/there", usage: { time, cpu: 1, mem: 1 } },
+          { index: 2, lrpKey: "dev/foreign", usage: { time, cpu: 1, mem: 2 } },
+        ]),
+    },
+    readPodUsage: ({ name }: { name: string }) =>
+      Promise.resolve(new Map(name === "shop" ? [[0, { time, cpu: 1, mem: 0 }]] : [])),
+  } as unknown as Pick<Services, "telemetry" | "readPodUsage">;
+  const cache = { store: () => ({ find: () => aRunner() }) } as unknown as ClusterCache;
+  const usage = await measureInstances(cache, services, { lrp: placed, appGUID: "A" });
+  expect([...usage].map(([index, { mem }]) => [index, mem])).toEqual([
+    [0, 0],
+    [1, 1],
+  ]);
+});

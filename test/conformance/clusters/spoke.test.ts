@@ -1,6 +1,6 @@
 // A hub and a spoke on two real kube-apiservers: the chart's mode spoke, `cup clusters add`, an app whose instances run there, and a stolen credential of the hub.
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { networkInterfaces, tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -34,18 +34,22 @@ import type { KubeObject } from "../../../kube/api/object.ts";
 import type { ResourceRef } from "../../../kube/api/resource-ref.ts";
 import type { KubeClient, RequestRecord } from "../../../kube/client/client.ts";
 import { createClient } from "../../../kube/client/create-client.ts";
+import { issueCertificate, makeAuthority } from "../../../kube/server/pki.ts";
 import { applyObjects, installManifests, waitUntilServed } from "../../../platform/install.ts";
 import type { Operation } from "../../../platform/operations/operations.ts";
 import { listOperationManifests, serviceAccountName } from "../../../platform/operations/permissions.ts";
 import { startPlatform, type RunningPlatform } from "../../../platform/platform.ts";
+import type { PlatformOptions } from "../../../platform/platform-options.ts";
 import { runCommand } from "../../../scripts/run-command.ts";
 import { provideBinary, whyNoBinaries, whyNoControlPlane } from "../../cluster/binaries.ts";
 import { startControlPlane, type ControlPlane } from "../../cluster/control-plane.ts";
+import { freePort } from "../../cluster/free-port.ts";
 import { apiAt, type Api as CFApi, type Named } from "../../e2e/support/api.ts";
 import { eventually } from "../../eventually.ts";
 import { connect, type Api } from "../kubernetes/api.ts";
 import type { Attempt } from "../permissions/attempt.ts";
 import { hubLRP, listHubAttacks, listHubDuties, listHubReads, type SpokePlaces } from "./hub-attempts.ts";
+import { leadToProcess, pushLine } from "./spoke-logs.ts";
 
 const reason = whyNoControlPlane() ?? whyNoBinaries(["helm"]);
 if (reason) console.log(`a spoke: skipped, ${reason}`);
@@ -55,6 +59,10 @@ const log = pino({ level: process.env["TEST_LOG"] ?? "silent" });
 const REFS: Record<string, ResourceRef> = { ServiceAccount, ClusterRole, Role, RoleBinding };
 const IMAGE = "registry.example.org/shop@sha256:0000000000000000000000000000000000000000000000000000000000000000";
 const OWN = "acme-dev";
+/** An API server's proxy calls no loopback address. */
+const OUTSIDE = Object.values(networkInterfaces())
+  .flatMap((all) => all ?? [])
+  .find(({ family, internal }) => family === "IPv4" && !internal)?.address;
 
 describe.skipIf(reason)("a spoke", () => {
   const home = mkdtempSync(join(tmpdir(), "cupola-spoke-"));
@@ -80,8 +88,9 @@ describe.skipIf(reason)("a spoke", () => {
     [hub, spoke] = [admin(onHub), admin(onSpoke)];
     await Promise.all([installHub(), installSpoke()]);
     const [platform] = await Promise.all([
-      start(onHub, hub, ["api", "controllers", "policies"], "controllers"),
-      start(onSpoke, spoke, ["agent", "deployment-runner", "ingress-router"], "agent"),
+      start(onHub, ["api", "controllers", "policies"], "controllers"),
+      start(onSpoke, ["agent", "deployment-runner", "ingress-router"], "agent"),
+      startLogs(),
     ]);
     cf = apiAt(platform.url, onHub.adminToken);
   }, 300_000);
@@ -158,12 +167,26 @@ describe.skipIf(reason)("a spoke", () => {
     );
   }
 
+  /** The spoke's API server calls it as a pod of the chart's Service. */
+  async function startLogs(): Promise<void> {
+    if (!OUTSIDE) return;
+    const port = await freePort();
+    const pair = await issueCertificate(
+      await makeAuthority("spoke"),
+      { commonName: "spoke", ipAddresses: [OUTSIDE] },
+      { usage: "server" },
+    );
+    await start(planes.spoke, ["logs", "hub-logs"], "logs", { host: OUTSIDE, port, tls: pair });
+    await leadToProcess(spoke, { address: OUTSIDE, port });
+  }
+
   async function start(
     plane: ControlPlane,
-    client: KubeClient,
     operations: Operation[],
     account: string,
+    listen: PlatformOptions["listen"] = { host: "127.0.0.1", port: 0 },
   ): Promise<RunningPlatform> {
+    const client = plane === planes.hub ? hub : spoke;
     const path = `/api/v1/namespaces/${SYSTEM_NAMESPACE}/serviceaccounts/cupola-${account}/token`;
     const body = { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: {} };
     const { status } = (await client.raw("POST", path, body)) as { status: { token: string } };
@@ -174,7 +197,7 @@ describe.skipIf(reason)("a spoke", () => {
       access: { server: plane.url, ca: plane.ca, auth: { kind: "token", token: status.token } },
       operations,
       data: join(home, account),
-      listen: { host: "127.0.0.1", port: 0 },
+      listen,
       publicURL: "https://api.example.org",
       log: log.child({ plane: account }),
       onRequest,
@@ -290,6 +313,17 @@ describe.skipIf(reason)("a spoke", () => {
     await eventually(async () => expect((await hub.list(RouteBinding, { namespace: OWN })).items).toEqual([]));
   }, 90_000);
 
+  test.skipIf(!OUTSIDE)("gives the lines of the app to the hub's API, through its API server", async () => {
+    await pushLine(spoke, { source: app.guid, instance: "0", message: "hello from the spoke" });
+    const read = (): Promise<{ envelopes: { batch: { instance_id: string; log: { payload: string } }[] } }> =>
+      cf.call("GET", `/api/v1/read/${app.guid}`);
+    await eventually(async () => {
+      const { batch } = (await read()).envelopes;
+      const lines = batch.map(({ instance_id, log: { payload } }) => [instance_id, atob(payload)]);
+      expect(lines).toContainEqual(["0", "hello from the spoke"]);
+    });
+  });
+
   test("takes a restart with new variables, and gives all back when the app stops", async () => {
     await cf.call("PATCH", `/v3/apps/${app.guid}/environment_variables`, { var: { COLOUR: "red" } });
     await cf.call("POST", `/v3/apps/${app.guid}/actions/restart`);
@@ -350,6 +384,12 @@ describe.skipIf(reason)("a spoke", () => {
         );
         expect(answers.filter(({ status }) => status >= 300).map(({ what, text }) => `${what}: ${text}`)).toEqual([]);
       }));
+
+    test("reads no logs of the spoke without the other token", async () => {
+      const path = `/api/v1/namespaces/${SYSTEM_NAMESPACE}/services/https:cupola-logs:https/proxy/telemetry/meta`;
+      const { status, text } = await thief.get(path);
+      expect(status, text).toBe(OUTSIDE ? 401 : 503);
+    });
 
     test("reads no pod, no node, no Secret and nothing of others", async () =>
       expect(await passing(listHubReads(places))).toEqual([]));

@@ -53,7 +53,7 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{- if $isSpoke -}}
 {{- $components = list
   (dict "name" "agent" "operations" (concat (list "agent") $backends))
-  (dict "name" "logs" "operations" (list "logs")) -}}
+  (dict "name" "logs" "operations" (list "logs" "hub-logs")) -}}
 {{- end -}}
 {{- if include "cupola.hasSSH" . -}}
 {{- $components = append $components (dict "name" "ssh-proxy" "operations" (list "ssh-proxy")) -}}

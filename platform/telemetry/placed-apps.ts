@@ -1,0 +1,43 @@
+// Which other clusters have logs and instances of an app: those that have processes of it, and those that had some lately.
+import { LRUCache } from "lru-cache";
+import { LOCAL_CLUSTER } from "../../crds/cluster/local-cluster.ts";
+import { LABELS } from "../../crds/labels.ts";
+import { listIndexes } from "../../crds/lrp/index-pool.ts";
+import { PlacementDecision } from "../../crds/placement-decision/placement-decision.ts";
+import type { Informers } from "../../kube/cache/informers.ts";
+
+/** Apps of which is known where they ran: their last lines stay readable when they have stopped. */
+const MAX_REMEMBERED = 20_000;
+
+export interface PlacedApps {
+  isOn(cluster: string, app: string): boolean;
+  /** Whether the platform has placed this instance there. */
+  isAssigned(cluster: string, instance: { process: string; index: number }): boolean;
+  release(): void;
+}
+
+export function followPlacedApps(informers: Informers): PlacedApps {
+  const { store, release } = informers.ensure(PlacementDecision);
+  const remembered = new LRUCache<string, ReadonlySet<string>>({ max: MAX_REMEMBERED });
+  const unsubscribe = store.onChange(({ object: { spec, status } }) => {
+    const names = [...spec.assignments.map(({ cluster }) => cluster), ...(status?.clusters ?? []).map(nameOf)];
+    const elsewhere = names.filter((name) => name !== LOCAL_CLUSTER);
+    const known = remembered.get(spec.app);
+    if (elsewhere.some((name) => !known?.has(name)))
+      remembered.set(spec.app, new Set([...(known ?? []), ...elsewhere]));
+  });
+  return {
+    isOn: (cluster, app) => remembered.get(app)?.has(cluster) === true,
+    isAssigned(cluster, { process, index }) {
+      const decisions = store.synced ? store.list({ labels: { [LABELS.process]: process } }) : [];
+      const assigned = decisions.flatMap(({ spec }) => spec.assignments).filter((one) => one.cluster === cluster);
+      return assigned.some(({ indexes }) => listIndexes(indexes).includes(index));
+    },
+    release() {
+      unsubscribe();
+      release();
+    },
+  };
+}
+
+const nameOf = ({ name }: { name: string }): string => name;
