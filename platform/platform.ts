@@ -187,10 +187,8 @@ async function startOperations(
 ): Promise<Pick<RunningPlatform, "idle" | "leads"> & { elections: readonly RunningLeaderWork[] }> {
   const { operations } = joined.options;
   const context = operations.includes("controllers") ? { ...joined, clusters: startClusters(joined) } : joined;
-  if (context.clusters && peerServers) startClusterRelay(context, context.clusters, peerServers.secret);
   handlers.backends = await startBackends(context, peerServers);
-  if (operations.includes("logs")) await startLogsOperation(context, peerServers);
-  if (operations.includes("hub-logs") && peerServers) handlers.hubLogs = startHubLogs(context, peerServers.secret);
+  await startTelemetryOperations(context, peerServers, handlers);
   if (operations.includes("webhook")) await startWebhookOperation(context);
   const sshAddress = await startSSH(context);
   if (operations.includes("api") && peerServers) handlers.api = startApiOperation(context, { peerServers, sshAddress });
@@ -212,6 +210,19 @@ async function startOperations(
     leads,
     elections: singletons,
   };
+}
+
+/** Logs of pods, those of other clusters, and those for the hub of this one. */
+async function startTelemetryOperations(
+  context: PlatformContext,
+  peerServers: PeerServers | undefined,
+  handlers: RequestHandlers,
+): Promise<void> {
+  const { operations } = context.options;
+  if (operations.includes("logs")) await startLogsOperation(context, peerServers);
+  if (!peerServers) return;
+  if (context.clusters) startClusterRelay(context, context.clusters, peerServers.secret);
+  if (operations.includes("hub-logs")) handlers.hubLogs = startHubLogs(context, peerServers.secret);
 }
 
 /** Where clients reach the SSH proxy: that of this process, else another's; undefined where there is none. */
