@@ -14,7 +14,7 @@ const GROUPS: readonly (readonly [title: string, commands: string])[] = [
   ["Routes", "routes, create-route, delete-route, map-route, unmap-route"],
   ["Services", "services, service, marketplace, create-service, delete-service"],
   ["", "create-user-provided-service, bind, unbind"],
-  ["Orgs", "orgs, org, create-org, delete-org"],
+  ["Orgs", "orgs, org, create-org, delete-org, export, import"],
   ["Spaces", "spaces, space, create-space, delete-space"],
   ["Platform", "login, target, domains, buildpacks, stacks, curl, completion, help"],
   ["Policy", "policy list|show|explain|test|delete, support-bundle"],

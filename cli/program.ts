@@ -2,6 +2,7 @@
 import { Command } from "commander";
 import { cupolaVersion } from "../platform/version.ts";
 import { addAppVerbs, addApps, addEnvironment, addEvents } from "./commands/apps.ts";
+import { addBackup } from "./commands/backup.ts";
 import { addClusters, addPlacement, addSegments } from "./commands/clusters.ts";
 import { addDoctor, addLocal, addSupportBundle } from "./commands/local.ts";
 import { addOrgs, addPlatform, addSpaces } from "./commands/orgs.ts";
@@ -26,6 +27,7 @@ export function buildProgram(): Command {
   addLocal(program);
   addDoctor(program);
   addSupportBundle(program);
+  addBackup(program);
   addTarget(program);
   addPush(program);
   addApps(program);

@@ -7,6 +7,7 @@ import { DEFINITIONS } from "./definitions.ts";
 import { internalDomainPolicy } from "./domain/policies.ts";
 import { featureFlagPolicies } from "./feature-flag/policies.ts";
 import { guidPolicies } from "./guid-policies.ts";
+import { originPolicies } from "./origin-policies.ts";
 import { fieldPolicies } from "./field-policies.ts";
 import { GROUP } from "./groups.ts";
 import { ANNOTATIONS } from "./labels.ts";
@@ -37,6 +38,7 @@ export function listAdmissionPolicies(): KubeObject[] {
   return [
     ...fieldPolicies(),
     ...guidPolicies(),
+    ...originPolicies(),
     deletionPolicy(),
     finalizerPolicy(),
     runningPolicy(),

@@ -14,3 +14,11 @@ export const SYSTEM_NAMESPACE = "cupola-system";
 export const API_FIELD_MANAGER = "cupola-api";
 /** Prefix of the controllers' field managers; `updated_at` ignores their writes. */
 export const CONTROLLER_FIELD_MANAGER_PREFIX = "cupola-controller-";
+
+/** Field manager of `cup import`: a controller's, since no person wrote what it writes. */
+export const IMPORT_FIELD_MANAGER = `${CONTROLLER_FIELD_MANAGER_PREFIX}import`;
+
+/** Is this the field manager of a controller? */
+export function isControllerManager(manager: string): boolean {
+  return manager.startsWith(CONTROLLER_FIELD_MANAGER_PREFIX);
+}

@@ -2,6 +2,7 @@
 import { hash, randomBytes } from "node:crypto";
 import type { KubeObject } from "../kube/api/object.ts";
 import { STABLE_LABELS } from "./labels.ts";
+import { createdTimeOf } from "./origin.ts";
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
@@ -78,5 +79,5 @@ export function ageSortKey({ metadata: { creationTimestamp = "", uid = "" } }: K
 
 /** Sort key of CF lists: creation, then GUID. */
 export function creationSortKey(object: KubeObject): string {
-  return `${object.metadata.creationTimestamp ?? ""} ${guidOf(object)}`;
+  return `${createdTimeOf(object) ?? ""} ${guidOf(object)}`;
 }

@@ -62,6 +62,10 @@ export const ANNOTATIONS = {
   createdBy: "cupola.dev/created-by",
   deletionWish: "cupola.dev/deletion-wish",
   askedBy: "cupola.dev/asked-by",
+  importing: "cupola.dev/importing",
+  originalUid: "cupola.dev/original-uid",
+  originalCreated: "cupola.dev/original-created",
+  originalUpdated: "cupola.dev/original-updated",
 } as const;
 
 /** Is this label or annotation key reserved for the platform or Kubernetes? Such keys are not CF metadata. */

@@ -1,5 +1,6 @@
 // CF roles of a RoleBinding: each is one (RoleBinding, subject) pair whose roleRef is one of our ClusterRoles. Pure.
 import { LABELS } from "./labels.ts";
+import { originalUidOf } from "./origin.ts";
 import { findCFRole, findUserName, roleGUID, type CFRole } from "./roles.ts";
 import type { RoleBinding } from "../kube/api/builtin.ts";
 import type { KubeObject } from "../kube/api/object.ts";
@@ -27,7 +28,7 @@ export function rolesOf(object: KubeObject): RoleAssignment[] {
     const user = findUserName(subject, binding.metadata.namespace ?? "");
     return user === undefined
       ? []
-      : [{ guid: roleGUID(binding.metadata.uid ?? "", subject), type, user, binding, subject }];
+      : [{ guid: roleGUID(originalUidOf(binding), subject), type, user, binding, subject }];
   });
 }
 

@@ -2,17 +2,18 @@
 import type { App } from "./app/app.ts";
 import type { Droplet } from "./droplet/droplet.ts";
 import { deriveGUID } from "./guid.ts";
+import { originalUidOf } from "./origin.ts";
 
 type UserSidecar = NonNullable<App["spec"]["sidecars"]>[number];
 
 /** GUID of a sidecar in an app's spec. */
 export function userSidecarGUID(app: App, { guid, name }: UserSidecar): string {
-  return guid ?? deriveGUID("sidecar", app.metadata.uid ?? "", name);
+  return guid ?? deriveGUID("sidecar", originalUidOf(app), name);
 }
 
 /** GUID of a sidecar that a droplet's buildpacks give its app. */
-export function dropletSidecarGUID({ metadata }: Droplet, name: string): string {
-  return deriveGUID("droplet-sidecar", metadata.uid ?? "", name);
+export function dropletSidecarGUID(droplet: Droplet, name: string): string {
+  return deriveGUID("droplet-sidecar", originalUidOf(droplet), name);
 }
 
 /** GUIDs of all sidecars in an app's spec. */

@@ -1,29 +1,24 @@
 // created_at and updated_at of objects. The cache drops managedFields, so the time of the last write is recorded before.
 import { recordOutsideWriters } from "../../crds/audit-log/outside-writers.ts";
-import { API_FIELD_MANAGER, CONTROLLER_FIELD_MANAGER_PREFIX } from "../../crds/groups.ts";
-import { lastWriteTime } from "../../kube/api/managed-fields.ts";
+import { createdTimeOf, lastWriteOf, originalUpdateOf } from "../../crds/origin.ts";
 import type { KubeObject } from "../../kube/api/object.ts";
 import { toTime } from "../../kube/api/times.ts";
 
 const lastWrites = new WeakMap<object, string>();
 
-function isPlatformManager(manager: string): boolean {
-  return manager !== API_FIELD_MANAGER && manager.startsWith(CONTROLLER_FIELD_MANAGER_PREFIX);
-}
-
 /** A watch's transform: records when a person (or this API for one) last wrote, and who wrote past the API. Keyed by metadata, which later transforms keep. */
 export function recordLastWrite<T extends KubeObject>(object: T): T {
-  const time = lastWriteTime(object, isPlatformManager);
+  const time = lastWriteOf(object);
   if (time) lastWrites.set(object.metadata, time);
   return recordOutsideWriters(object);
 }
 
 /** `created_at`, in CF's form. */
 export function createdAt(object: KubeObject): string {
-  return toTime(object.metadata.creationTimestamp ?? 0);
+  return toTime(createdTimeOf(object) ?? 0);
 }
 
 /** `updated_at`: the newest write that was not the platform's own housekeeping. */
 export function updatedAt(object: KubeObject): string {
-  return toTime(lastWrites.get(object.metadata) ?? object.metadata.creationTimestamp ?? 0);
+  return toTime(lastWrites.get(object.metadata) ?? originalUpdateOf(object) ?? createdTimeOf(object) ?? 0);
 }

@@ -3,6 +3,7 @@ import { z } from "zod";
 import { Org } from "../../crds/org/org.ts";
 import { OrgQuota } from "../../crds/org-quota/org-quota.ts";
 import { roleBindingName, CF_ROLES, toSubject, type CFRole } from "../../crds/roles.ts";
+import { createdTimeOf } from "../../crds/origin.ts";
 import { SpaceQuota } from "../../crds/space-quota/space-quota.ts";
 import { Space } from "../../crds/space/space.ts";
 import { User } from "../../crds/user/user.ts";
@@ -226,7 +227,7 @@ function listRoles(session: Session, query: z.output<typeof roleListQuery>, url:
 }
 
 function order(role: RoleAssignment): string {
-  return `${role.binding.metadata.creationTimestamp ?? ""} ${role.guid}`;
+  return `${createdTimeOf(role.binding) ?? ""} ${role.guid}`;
 }
 
 function included(

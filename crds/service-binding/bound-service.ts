@@ -1,4 +1,5 @@
 // An app's bindings as VCAP_SERVICES shows them. Pure.
+import { createdTimeOf } from "../origin.ts";
 import type { BoundService } from "../app/vcap.ts";
 import { guidOf } from "../guid.ts";
 import { displayNameOf } from "../object-names.ts";
@@ -23,7 +24,7 @@ function instanceKeyOf(binding: ServiceBinding): string {
 
 /** Those of one second by their GUID. */
 function byAge({ binding: a }: BoundPair, { binding: b }: BoundPair): number {
-  const [one, other] = [a, b].map((each) => `${each.metadata.creationTimestamp ?? ""} ${guidOf(each)}`);
+  const [one, other] = [a, b].map((each) => `${createdTimeOf(each) ?? ""} ${guidOf(each)}`);
   return (one ?? "") < (other ?? "") ? -1 : 1;
 }
 

@@ -237,6 +237,8 @@ export interface OwnershipMarkers {
   controllerLabel: string;
   /** Annotation of children: the owner's key, `namespace/name`. */
   ownerAnnotation: string;
+  /** Annotation of objects that no controller reconciles until it is removed. */
+  pausedAnnotation?: string;
 }
 
 /** Labels and annotations of children on other clusters. `hub` tells this platform from others that use the same cluster. */

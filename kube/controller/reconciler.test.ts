@@ -19,6 +19,7 @@ const platform: OwnershipMarkers = {
   ownerLabel: "owner",
   controllerLabel: "controller",
   ownerAnnotation: "owner-key",
+  pausedAnnotation: "paused",
 };
 const Thing: ResourceRef = { group: "example.org", version: "v1", kind: "Thing", plural: "things", namespaced: true };
 const Part: ResourceRef = { group: "example.org", version: "v1", kind: "Part", plural: "parts", namespaced: true };
@@ -104,6 +105,7 @@ function copying(
     controller,
     client: client as KubeClient,
     fieldManager: "test-copy",
+    pausedAnnotation: platform.pausedAnnotation,
     store: things,
     ownedObjects: children,
     context,
@@ -122,6 +124,19 @@ test("a rejected version is not retried before the cache has a newer one", async
   things.upsert(thing("2", "x"));
   await reconciler.reconcile(key);
   expect(patch).toHaveBeenCalledTimes(2);
+});
+
+test("a paused object is not reconciled, and is once it is not", async () => {
+  const paused = thing("1", "x");
+  paused.metadata.annotations = { paused: "true" };
+  const things = filled(Thing, paused);
+  const patch = vi.fn(async () => thing("3", "x"));
+  const reconciler = copying(things, filled(Part, part("1", "x")), { patch });
+  expect(await reconciler.reconcile(key)).toEqual({ kind: "done" });
+  expect(patch).not.toHaveBeenCalled();
+  things.upsert(thing("2", "x"));
+  await reconciler.reconcile(key);
+  expect(patch).toHaveBeenCalled();
 });
 
 test("an object for another namespace that is being deleted holds up no child", async () => {

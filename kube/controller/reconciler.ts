@@ -32,6 +32,8 @@ export interface ReconcilerOptions {
   controller: Controller;
   client: KubeClient;
   fieldManager: string;
+  /** As in OwnershipMarkers. */
+  pausedAnnotation?: string | undefined;
   store: Store;
   ownedObjects: OwnedObjects;
   /** For a controller with `remote`. */
@@ -126,8 +128,15 @@ class KeyReconciler implements Reconciler {
   #dispatch(object: KubeObject): Promise<RequeueAction> {
     const { controller } = this.#options;
     if (object.metadata.deletionTimestamp) return this.#finalize(object);
+    if (this.#isPaused(object)) return Promise.resolve(DONE);
     if (controller.selects && !controller.selects(object)) return this.#releaseUnselected(object);
     return this.#reconcile(object);
+  }
+
+  /** The removal of the annotation enqueues it. */
+  #isPaused({ metadata }: KubeObject): boolean {
+    const { pausedAnnotation } = this.#options;
+    return pausedAnnotation !== undefined && metadata.annotations?.[pausedAnnotation] !== undefined;
   }
 
   async #reconcile(found: KubeObject): Promise<RequeueAction> {

@@ -233,6 +233,7 @@ function createControllerReconciler(
     controller,
     client,
     fieldManager,
+    pausedAnnotation: ownership.pausedAnnotation,
     store: caches.primary,
     ownedObjects,
     remoteChildren,

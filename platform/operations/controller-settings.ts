@@ -8,6 +8,7 @@ export const CONTROLLER_SETTINGS: OwnershipMarkers = {
   ownerLabel: OBSERVE_LABELS.ownerUid,
   controllerLabel: OBSERVE_LABELS.managedBy,
   ownerAnnotation: ANNOTATIONS.owner,
+  pausedAnnotation: ANNOTATIONS.importing,
 };
 
 /** Marks of what the platform with this id makes on other clusters. */

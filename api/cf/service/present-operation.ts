@@ -1,4 +1,5 @@
 // `last_operation` of what a service broker makes. Pure.
+import { createdTimeOf } from "../../../crds/origin.ts";
 import type { LastOperation } from "../../../crds/service-instance/managed-fields.ts";
 import type { KubeObject } from "../../../kube/api/object.ts";
 import { toTime } from "../../../kube/api/times.ts";
@@ -13,7 +14,7 @@ export function presentOperation({
   metadata,
   status,
 }: Pick<KubeObject, "metadata"> & { status?: { lastOperation?: LastOperation | undefined } }): object {
-  const created = metadata.creationTimestamp ?? new Date(0).toISOString();
+  const created = createdTimeOf({ metadata }) ?? new Date(0).toISOString();
   const known = status?.lastOperation;
   const isNew = metadata.deletionTimestamp !== undefined && known?.type !== "delete";
   const { type, state, description, createdAt, updatedAt } = isNew

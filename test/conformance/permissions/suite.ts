@@ -5,6 +5,7 @@ import { flagTests } from "./flags.ts";
 import { guidTests } from "./guids.ts";
 import { imageTests } from "./images.ts";
 import { lifetimeTests } from "./lifetimes.ts";
+import { originTests } from "./origins.ts";
 import { platformTests } from "./platform.ts";
 import { roleTests } from "./roles.ts";
 import { routeSharingTests } from "./route-sharing.ts";
@@ -33,6 +34,7 @@ export function permissionTests(server: ServerUnderTest): void {
     secretTests(get);
     routeSharingTests(get);
     guidTests(get);
+    originTests(get);
     lifetimeTests(get);
     platformTests(get);
   });

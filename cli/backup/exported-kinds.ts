@@ -1,0 +1,111 @@
+// The kinds that an export has, in the order in which an import makes them, and the kinds that it leaves out, with the reason.
+import { Adjustment } from "../../crds/adjustment/adjustment.ts";
+import { App } from "../../crds/app/app.ts";
+import { AppPolicy } from "../../crds/app-policy/app-policy.ts";
+import { Build } from "../../crds/build/build.ts";
+import { Buildpack } from "../../crds/buildpack/buildpack.ts";
+import { Domain } from "../../crds/domain/domain.ts";
+import { Droplet } from "../../crds/droplet/droplet.ts";
+import { EnvironmentGroup } from "../../crds/environment-group/environment-group.ts";
+import { FeatureFlag } from "../../crds/feature-flag/feature-flag.ts";
+import { IsolationSegment } from "../../crds/isolation-segment/isolation-segment.ts";
+import { Org } from "../../crds/org/org.ts";
+import { OrgQuota } from "../../crds/org-quota/org-quota.ts";
+import { Package } from "../../crds/package/package.ts";
+import { Process } from "../../crds/process/process.ts";
+import { Revision } from "../../crds/revision/revision.ts";
+import { Rollout } from "../../crds/rollout/rollout.ts";
+import { Route } from "../../crds/route/route.ts";
+import { SecurityGroup } from "../../crds/security-group/security-group.ts";
+import { ServiceBinding } from "../../crds/service-binding/service-binding.ts";
+import { ServiceBroker } from "../../crds/service-broker/service-broker.ts";
+import { ServiceInstance } from "../../crds/service-instance/service-instance.ts";
+import { ServiceOffering } from "../../crds/service-offering/service-offering.ts";
+import { ServicePlan } from "../../crds/service-plan/service-plan.ts";
+import { Space } from "../../crds/space/space.ts";
+import { SpaceQuota } from "../../crds/space-quota/space-quota.ts";
+import { Stack } from "../../crds/stack/stack.ts";
+import { Task } from "../../crds/task/task.ts";
+import { User } from "../../crds/user/user.ts";
+import { RoleBinding, Secret } from "../../kube/api/builtin.ts";
+import type { ResourceRef } from "../../kube/api/resource-ref.ts";
+
+const SYSTEM_KINDS: readonly ResourceRef[] = [
+  IsolationSegment,
+  OrgQuota,
+  SecurityGroup,
+  EnvironmentGroup,
+  FeatureFlag,
+  Stack,
+  Buildpack,
+  User,
+];
+
+/** Objects come after those that they need: a namespace before its contents, an owner before its Secrets. */
+export const EXPORTED_KINDS: readonly ResourceRef[] = [
+  ...SYSTEM_KINDS,
+  Org,
+  SpaceQuota,
+  Domain,
+  Space,
+  ServiceBroker,
+  ServiceOffering,
+  ServicePlan,
+  ServiceInstance,
+  App,
+  Package,
+  Build,
+  Droplet,
+  Process,
+  Adjustment,
+  Revision,
+  Rollout,
+  Task,
+  Route,
+  ServiceBinding,
+  AppPolicy,
+  RoleBinding,
+  Secret,
+];
+
+const BY_KIND: ReadonlyMap<string, ResourceRef> = new Map(EXPORTED_KINDS.map((ref) => [ref.kind, ref]));
+
+export function findExportedKind(kind: string): ResourceRef | undefined {
+  return BY_KIND.get(kind);
+}
+
+/** Kinds whose objects may be in the system namespace, besides Secrets. */
+export const IN_SYSTEM_NAMESPACE: ReadonlySet<string> = new Set(
+  [...SYSTEM_KINDS, Domain, ServiceBroker, ServiceOffering, ServicePlan].map(({ kind }) => kind),
+);
+
+/** Kinds of which an installation has objects of its own, which take over what the export says of them. */
+export const IN_EACH_INSTALLATION: ReadonlySet<string> = new Set([...SYSTEM_KINDS, Domain].map(({ kind }) => kind));
+
+/** Kinds that make the namespaces of others, so controllers reconcile them at once. */
+export const NAMESPACE_OWNERS: ReadonlySet<string> = new Set([Org, Space].map(({ kind }) => kind));
+
+/** Kinds that Cupola does not define. They have neither status nor controllers of ours. */
+export const KUBERNETES_KINDS: ReadonlySet<string> = new Set([RoleBinding, Secret].map(({ kind }) => kind));
+
+const MADE_AGAIN = "controllers make it again of what is exported";
+const OF_INSTALLATION = "it belongs to the installation: the chart and its operator make it";
+const HISTORY = "history: it says what happened there";
+
+/** Reasons by kind. */
+export const LEFT_OUT_KINDS: Readonly<Record<string, string>> = {
+  Claim: MADE_AGAIN,
+  LRP: MADE_AGAIN,
+  TaskRun: "unfinished work",
+  Staging: "unfinished work",
+  RouteBinding: MADE_AGAIN,
+  PlacementDecision: MADE_AGAIN,
+  Replica: "it is a process of that platform",
+  SSHCode: "a code for one login, which ends within minutes",
+  BackendClass: OF_INSTALLATION,
+  Cluster: OF_INSTALLATION,
+  PolicyTemplate: "operator policy: apply its files before the import",
+  AuditLog: HISTORY,
+  UsageLog: HISTORY,
+  ServiceUsageLog: HISTORY,
+};
