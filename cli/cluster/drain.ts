@@ -2,6 +2,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { Cluster } from "../../crds/cluster/cluster.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
+import { IsolationSegment } from "../../crds/isolation-segment/isolation-segment.ts";
 import { PlacementDecision } from "../../crds/placement-decision/placement-decision.ts";
 import { Role, RoleBinding, Secret } from "../../kube/api/builtin.ts";
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";
@@ -51,7 +52,7 @@ export async function failover(
   const refusal = judgeFailover(await getCluster(kube, name), force);
   if (refusal) throw refusal;
   await leave(kube, name);
-  return wait ? awaitEmpty(kube, name, progress) : beginning(name, "given over");
+  return wait ? awaitEmpty(kube, name, progress, await listNever(kube)) : beginning(name, "given over");
 }
 
 /** Only of a cluster that was seen before and is silent now does the platform know that it is lost; `force` is for a person who knows it. Pure. */
@@ -146,11 +147,25 @@ async function listHeld(kube: KubeClient, cluster: string): Promise<PlacementDec
   );
 }
 
-async function awaitEmpty(kube: KubeClient, name: string, progress: Progress): Promise<Result> {
+/** Names of the segments whose instances stay with a silent cluster. */
+async function listNever(kube: KubeClient): Promise<ReadonlySet<string>> {
+  const { items } = await kube.list(IsolationSegment, { namespace: SYSTEM_NAMESPACE });
+  return new Set(items.filter(({ spec }) => spec.failover?.mode === "never").map(({ metadata }) => metadata.name));
+}
+
+/** `staying`: segments whose processes stay. */
+async function awaitEmpty(
+  kube: KubeClient,
+  name: string,
+  progress: Progress,
+  staying: ReadonlySet<string> = new Set(),
+): Promise<Result> {
   let last = -1;
   let changedAt = Date.now();
   for (;;) {
-    const held = await listHeld(kube, name);
+    const all = await listHeld(kube, name);
+    const held = all.filter(({ spec }) => !staying.has(spec.segment));
+    if (held.length === 0 && all.length > 0) return presentStaying(name, all);
     if (held.length === 0)
       return {
         json: { name, done: true },
@@ -163,6 +178,16 @@ async function awaitEmpty(kube: KubeClient, name: string, progress: Progress): P
     if (Date.now() - changedAt > STUCK_MS) throw toStuck(name, held);
     await delay(POLL_MS);
   }
+}
+
+function presentStaying(name: string, staying: readonly PlacementDecision[]): Result {
+  const count = staying.length === 1 ? "1 process stays" : `${staying.length} processes stay`;
+  return {
+    json: { name, done: true, staying: staying.length },
+    text: [
+      `${count} on cluster ${name}, since their segments never fail over: cup segments. Nothing else is placed there any more.`,
+    ],
+  };
 }
 
 function toStuck(name: string, held: readonly PlacementDecision[]): Failure {

@@ -12,6 +12,7 @@ const cluster = (name: string, change: Partial<ClusterFacts> = {}): ClusterFacts
   draining: false,
   givenUp: false,
   reachable: true,
+  silentSince: undefined,
   weight: 100,
   runners: new Map([["deployment", "any"]]),
   ...change,
@@ -33,6 +34,8 @@ test("each cluster has a reason, in words that name the next step", () => {
     previous: spec.assignments,
     isNewStart: false,
     kept: new Set(),
+    failover: { mode: "manual", afterSeconds: 300 },
+    now: 0,
     mayBegin: true,
     isServing: () => false,
   };

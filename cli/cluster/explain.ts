@@ -3,7 +3,7 @@ import { App } from "../../crds/app/app.ts";
 import { BackendClass } from "../../crds/backend-class/backend-class.ts";
 import { Cluster } from "../../crds/cluster/cluster.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
-import { IsolationSegment } from "../../crds/isolation-segment/isolation-segment.ts";
+import { DEFAULT_FAILOVER, IsolationSegment } from "../../crds/isolation-segment/isolation-segment.ts";
 import { LABELS } from "../../crds/labels.ts";
 import { listIndexes } from "../../crds/lrp/index-pool.ts";
 import { PlacementDecision } from "../../crds/placement-decision/placement-decision.ts";
@@ -58,7 +58,8 @@ async function explainDecision(kube: KubeClient, decision: PlacementDecision): P
   const placement = segment?.spec.placement;
   if (!clusters || !classes || !placement) return undefined;
   const facts = [localFacts(classes), ...clusters.map(toFacts)];
-  const request = { ...(await readRequest(kube, decision)), placement };
+  const failover = segment.spec.failover ?? DEFAULT_FAILOVER;
+  const request = { ...(await readRequest(kube, decision)), placement, failover, now: Date.now() };
   return presentExplanation(decision, { request, facts });
 }
 
@@ -79,7 +80,7 @@ async function listOrNothing<T extends KubeObject>(
 async function readRequest(
   kube: KubeClient,
   decision: PlacementDecision,
-): Promise<Omit<PlacementRequest, "placement">> {
+): Promise<Omit<PlacementRequest, "placement" | "failover" | "now">> {
   const { metadata, spec } = decision;
   const process = await kube.find(Process, { namespace: metadata.namespace, name: metadata.name });
   const revision = process && (await findRevision(kube, process));
@@ -142,6 +143,10 @@ const WHY: Readonly<Record<Exclude<RejectionReason, "Tainted" | "RunnerMissing" 
   Draining: "is drained: each instance ends there when its successor takes requests",
   GivenUp: "rejected: it is being removed",
   Unreachable: "gets nothing new: it does not answer",
+  FailedOver: "does not answer for too long: its instances start on other clusters",
+  FailoverHeld:
+    "does not answer, as many clusters of the segment: nothing moves by itself (cup clusters failover, where it is lost)",
+  NeverFailsOver: "does not answer, and its instances stay: the segment never fails over",
   NotNeeded: "would take it, and the segment has enough clusters without it",
 };
 

@@ -1,6 +1,6 @@
 // `cup segments`: on which clusters the apps of an isolation segment run.
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
-import { IsolationSegment, type Placement } from "../../crds/isolation-segment/isolation-segment.ts";
+import { DEFAULT_FAILOVER, IsolationSegment, type Placement } from "../../crds/isolation-segment/isolation-segment.ts";
 import { displayNameOf } from "../../crds/object-names.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { Failure } from "../failure.ts";
@@ -10,16 +10,26 @@ export interface PlaceOptions {
   clusters: string;
   count?: number;
   spreadBy?: string;
+  failover?: string;
+  failoverAfter?: number;
 }
 
 export async function listSegments(kube: KubeClient): Promise<Result> {
   const { items } = await kube.list(IsolationSegment, { namespace: SYSTEM_NAMESPACE });
   const sorted = items.toSorted((a, b) => (displayNameOf(a) < displayNameOf(b) ? -1 : 1));
   return {
-    json: sorted.map((segment) => ({ name: displayNameOf(segment), placement: segment.spec.placement ?? null })),
+    json: sorted.map((segment) => ({
+      name: displayNameOf(segment),
+      placement: segment.spec.placement ?? null,
+      failover: segment.spec.failover ?? DEFAULT_FAILOVER,
+    })),
     text: table(
-      ["segment", "clusters"],
-      sorted.map((segment) => [displayNameOf(segment), describePlacement(segment.spec.placement)]),
+      ["segment", "clusters", "failover"],
+      sorted.map((segment) => [
+        displayNameOf(segment),
+        describePlacement(segment.spec.placement),
+        describeFailover(segment.spec),
+      ]),
     ),
   };
 }
@@ -27,13 +37,29 @@ export async function listSegments(kube: KubeClient): Promise<Result> {
 export async function placeSegment(kube: KubeClient, name: string, options: PlaceOptions): Promise<Result> {
   const segment = await getSegment(kube, name);
   const placement = options.clusters === "none" ? null : toPlacement(options);
-  const body = { spec: { placement: placement && toPatch(placement, segment.spec.placement) } };
+  const failover = toFailover(options);
+  const body = { spec: { placement: placement && toPatch(placement, segment.spec.placement), ...failover } };
   await kube.patch(IsolationSegment, segment.metadata, { type: "merge", body });
   const where = describePlacement(placement ? { tolerations: [], ...placement } : undefined);
   return {
-    json: { segment: name, placement },
+    json: { segment: name, placement, ...failover },
     text: [`New processes of segment ${name} run on ${where}. Apps that run now move with cup stop and cup start.`],
   };
+}
+
+const FAILOVER_MODES: readonly string[] = ["never", "manual", "auto"];
+
+/** @throws Failure */
+export function toFailover({ failover: mode, failoverAfter: afterSeconds }: PlaceOptions): {
+  failover?: { mode?: string; afterSeconds?: number };
+} {
+  if (mode !== undefined && !FAILOVER_MODES.includes(mode))
+    throw new Failure(`--failover ${mode} is none of ${FAILOVER_MODES.join(", ")}`, {
+      kind: "usage",
+      next: "--failover auto --failover-after 300",
+    });
+  if (mode === undefined && afterSeconds === undefined) return {};
+  return { failover: { ...(mode !== undefined && { mode }), ...(afterSeconds !== undefined && { afterSeconds }) } };
 }
 
 /** A merge patch keeps the keys that it does not name. Tolerations stay. */
@@ -65,6 +91,11 @@ export function toLabels(text: string, option: string): Record<string, string> {
             : `${option} tier=prod,region=eu`,
       });
   return Object.fromEntries(pairs as [string, string][]);
+}
+
+function describeFailover({ placement, failover = DEFAULT_FAILOVER }: IsolationSegment["spec"]): string {
+  if (!placement) return "-";
+  return failover.mode === "auto" ? `auto, after ${failover.afterSeconds} s` : failover.mode;
 }
 
 function describePlacement(placement: Placement | undefined): string {

@@ -176,11 +176,14 @@ export function addSegments(program: Command): void {
       example(
         "cup segments place shared --clusters all",
         "cup segments place gpu --clusters tier=gpu --count 2",
+        "cup segments place shared --clusters all --failover auto --failover-after 300",
         "cup segments place shared --clusters none",
       ),
     )
     .requiredOption("--clusters <labels>", "all, labels as tier=prod,region=eu, or none: the platform's own cluster")
     .option("--count <number>", "clusters of each process; all that match without it", toCount)
+    .option("--failover <mode>", "what becomes of instances on a cluster that does not answer: never, manual, auto")
+    .option("--failover-after <seconds>", "for auto: seconds without an answer, 10 at least; default: 300", toCount)
     .option("--spread-by <label>", "one cluster for each value of the label, while values last")
     .action(
       withKube(async (kube, _progress, name: string, options: PlaceOptions) =>

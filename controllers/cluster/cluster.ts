@@ -9,7 +9,14 @@ import { Process } from "../../crds/process/process.ts";
 import type { Reader } from "../../kube/cache/reader.ts";
 import { defineController, type Controller, type RemoteCluster } from "../../kube/controller/controller.ts";
 import { ORPHAN_KINDS, OWNER_KINDS, settleOrphans } from "./orphans.ts";
-import { planConditions, planGivingUp, type ClusterObservation, type ObserveClusters } from "./plan.ts";
+import {
+  isStillAsking,
+  planConditions,
+  staysReachable,
+  planGivingUp,
+  type ClusterObservation,
+  type ObserveClusters,
+} from "./plan.ts";
 
 /** On every Cluster, until its instances have been placed elsewhere. */
 const CLUSTER_FINALIZER = "cupola.dev/cluster";
@@ -17,7 +24,11 @@ const CLUSTER_FINALIZER = "cupola.dev/cluster";
 /** The number of LRPs changes with every start; it is looked at this often. */
 const COUNT_MS = 15_000;
 
+const ANSWERING: ClusterObservation = { state: { phase: "engaged" } };
+
 export function clusterController({ observe, onChange }: ObserveClusters): Controller {
+  /** Since when this process asks a cluster of which it knows nothing yet. */
+  const asking = new Map<string, number>();
   return defineController({
     name: "cluster",
     kind: "singleton",
@@ -41,7 +52,9 @@ export function clusterController({ observe, onChange }: ObserveClusters): Contr
       const { name } = cluster.metadata;
       const seen = observe(name);
       const remote = context.clusters.find(name);
-      const { reachable, ready } = planConditions(cluster, seen && { ...seen, isRead: remote !== undefined });
+      const read = seen && { ...seen, isRead: remote !== undefined };
+      const askingMs = countAsking(asking, name, { isAsking: isStillAsking(read), now: context.now().getTime() });
+      const { reachable, ready } = planConditions(cluster, staysReachable(cluster, askingMs) ? ANSWERING : read);
       const orphans = remote && (await settleOrphans(cluster, remote, context));
       return {
         status: { ...toFacts(cluster, seen), ...(remote && toContents(remote)), ...orphans?.status },
@@ -51,6 +64,17 @@ export function clusterController({ observe, onChange }: ObserveClusters): Contr
       };
     },
   });
+}
+
+/** Milliseconds for which a cluster has been asked; Infinity for one of which something is known. */
+function countAsking(
+  asking: Map<string, number>,
+  name: string,
+  { isAsking, now }: { isAsking: boolean; now: number },
+): number {
+  if (!isAsking) asking.delete(name);
+  else if (!asking.has(name)) asking.set(name, now);
+  return now - (asking.get(name) ?? -Infinity);
 }
 
 /** The uid is written once. */

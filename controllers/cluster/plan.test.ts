@@ -1,7 +1,7 @@
 // Conditions of a Cluster from what the platform has seen of it.
 import { expect, test } from "vitest";
 import type { Cluster } from "../../crds/cluster/cluster.ts";
-import { planConditions, type ClusterObservation } from "./plan.ts";
+import { isStillAsking, planConditions, staysReachable, type ClusterObservation } from "./plan.ts";
 
 const cluster = { metadata: { name: "east" }, spec: { server: "https://east" } } as Cluster;
 const since = new Date(0);
@@ -12,7 +12,7 @@ test.each<[ClusterObservation | undefined, string, string, string]>([
   [{ state: { phase: "engaged" } }, "True", "Answers", "answers"],
   [{ state: { phase: "engaged" }, isRead: false }, "False", "Reading", "answers and is being read"],
   [{ state: { phase: "silent", since, reason: "no route" } }, "False", "Silent", "does not answer (no route)"],
-  [{ state: { phase: "failed", reason: "no Secret" } }, "False", "NotEngaged", "no Secret"],
+  [{ state: { phase: "failed", reason: "no Secret", isSilent: false } }, "False", "NotEngaged", "no Secret"],
   [
     { state: { phase: "refused", since, reason: "Unauthorized" } },
     "False",
@@ -25,8 +25,38 @@ test.each<[ClusterObservation | undefined, string, string, string]>([
     "RightMissing",
     "cannot list and watch lrps.workloads.cupola.dev",
   ],
+  [{ state: { phase: "failed", reason: "no route", isSilent: true } }, "False", "NotEngaged", "no route"],
 ])("%j is %s/%s", (seen, status, reason, words) => {
   const { reachable, ready } = planConditions(cluster, seen);
   expect(reachable).toMatchObject({ status, reason, message: expect.stringContaining(words) as string });
   expect(ready).toMatchObject({ status, reason: status === "True" ? "Reachable" : reason });
+});
+
+test("a cluster that was known is silent, too, where the platform has started since", () => {
+  const known = { ...cluster, status: { clusterUID: "uid" } } as Cluster;
+  const seen = (isSilent: boolean): ClusterObservation => ({
+    state: { phase: "failed", reason: "no route", isSilent },
+  });
+  expect([true, false].map((one) => planConditions(known, seen(one)).reachable.reason)).toEqual([
+    "Silent",
+    "NotEngaged",
+  ]);
+});
+
+test("a new leader takes a cluster for one that answers while it asks it, and no longer", () => {
+  const answered = { ...cluster, status: { conditions: [{ type: "Reachable", status: "True" }] } } as Cluster;
+  expect([0, 14_999, 15_000].map((ms) => staysReachable(answered, ms))).toEqual([true, true, false]);
+  expect(staysReachable(cluster, 0)).toBe(false);
+  const asking: (ClusterObservation | undefined)[] = [
+    undefined,
+    { state: { phase: "engaging" } },
+    { state: { phase: "engaged" }, isRead: false },
+  ];
+  expect(asking.map(isStillAsking)).toEqual([true, true, true]);
+  const known: ClusterObservation[] = [
+    { state: { phase: "engaged" }, isRead: true },
+    { state: { phase: "engaged" }, isRead: false, refused: ["lrps"] },
+    { state: { phase: "silent", since, reason: "no route" } },
+  ];
+  expect(known.map(isStillAsking)).toEqual([false, false, false]);
 });

@@ -29,10 +29,10 @@ export interface ClusterPlan {
 }
 
 export function planConditions(
-  { metadata: { name }, spec }: Cluster,
+  { metadata: { name }, spec, status }: Cluster,
   seen: ClusterObservation | undefined,
 ): ClusterPlan {
-  const reachable = toReachable(name, seen);
+  const reachable = toReachable(name, seen, status?.clusterUID !== undefined);
   const { type: _, ...why } = reachable;
   if (reachable.status !== "True") {
     const isWorking =
@@ -48,6 +48,7 @@ export function planConditions(
 function toReachable(
   name: string,
   { state, refused = [], isRead = true }: Partial<ClusterObservation> = {},
+  isKnown = false,
 ): ConditionDraft {
   const type = "Reachable";
   switch (state?.phase) {
@@ -61,17 +62,46 @@ function toReachable(
         message: `cluster ${name} refuses the platform's credential (${state.reason}); its instances are as they were last seen, and nothing there is changed. Renew the credential: cup clusters add ${name} --context CONTEXT`,
       };
     case "silent":
-      return {
-        type,
-        status: "False",
-        reason: "Silent",
-        message: `cluster ${name} does not answer (${state.reason}); its instances are as they were last seen, and nothing there is changed`,
-      };
+      return toSilent(name, state.reason);
     case "failed":
-      return { type, status: "False", reason: "NotEngaged", message: state.reason };
+      return toFailed(name, state, isKnown);
     default:
       return { type, status: "False", reason: "Engaging", message: `cluster ${name} has not answered yet` };
   }
+}
+
+/** The platform may have started anew since the cluster fell silent. */
+function toFailed(
+  name: string,
+  { reason, isSilent }: { reason: string; isSilent: boolean },
+  isKnown: boolean,
+): ConditionDraft {
+  if (isKnown && isSilent) return toSilent(name, reason);
+  return { type: "Reachable", status: "False", reason: "NotEngaged", message: reason };
+}
+
+function toSilent(name: string, reason: string): ConditionDraft {
+  return {
+    type: "Reachable",
+    status: "False",
+    reason: "Silent",
+    message: `cluster ${name} does not answer (${reason}); its instances are as they were last seen, and nothing there is changed. Where it is lost: cup clusters failover ${name}, or by itself where a segment says so`,
+  };
+}
+
+/** A platform that starts knows nothing yet of a cluster. */
+export function isStillAsking(seen: ClusterObservation | undefined): boolean {
+  if (seen === undefined || seen.state.phase === "engaging") return true;
+  return seen.state.phase === "engaged" && seen.isRead === false && (seen.refused ?? []).length === 0;
+}
+
+/** As long as an attempt lasts. */
+const ASKING_MS = 15_000;
+
+/** Whether a cluster that answered a former leader counts as one that answers. */
+export function staysReachable({ status }: Cluster, askingMs: number): boolean {
+  const answered = status?.conditions?.some(({ type, status: is }) => type === "Reachable" && is === "True") ?? false;
+  return answered && askingMs < ASKING_MS;
 }
 
 /** Where a kind cannot be read, nothing is known of the instances, and nothing is made or removed. */

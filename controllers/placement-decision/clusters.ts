@@ -6,7 +6,7 @@ import type { Reader } from "../../kube/cache/reader.ts";
 import type { PlacementDecision } from "../../crds/placement-decision/placement-decision.ts";
 import type { KubeObject } from "../../kube/api/object.ts";
 import { hasReached } from "../../kube/api/resource-version.ts";
-import { isReachable } from "../shared/reachable.ts";
+import { isReachable, silentSince } from "../shared/reachable.ts";
 import type { ClusterFacts } from "./plan.ts";
 
 /** The platform's own cluster and all others. */
@@ -24,6 +24,7 @@ export function localFacts(classes: readonly BackendClass[]): ClusterFacts {
     draining: false,
     givenUp: false,
     reachable: true,
+    silentSince: undefined,
     weight: 100,
     runners: new Map(runners.map(({ metadata, status }) => [metadata.name, status?.capabilities?.["indexes"]])),
   };
@@ -40,6 +41,7 @@ export function toFacts(cluster: Cluster): ClusterFacts {
     draining: spec.drain,
     givenUp: metadata.deletionTimestamp !== undefined,
     reachable: isReachable(cluster),
+    silentSince: silentSince(cluster),
     weight: spec.weight,
     runners: new Map(runners.map(({ name, indexes }) => [name, indexes])),
   };

@@ -83,14 +83,17 @@ function mirror(decision: PlacementDecision, context: ReconcileContext): Mirrore
     .filter((one) => one.unreachableSince === undefined)
     .flatMap(({ instances = [] }) => instances)
     .filter(({ state, ready }) => state === "Running" && ready);
-  return { clusters, rejected: findRejected(decision, context.read), runningInstances: running.length };
+  return { clusters, rejected: findRejected(decision, context), runningInstances: running.length };
 }
 
-function findRejected(decision: PlacementDecision, read: Reader): PlacementPlan["rejected"] | undefined {
+function findRejected(
+  decision: PlacementDecision,
+  { read, now }: Pick<ReconcileContext, "read" | "now">,
+): PlacementPlan["rejected"] | undefined {
   const { namespace, name } = decision.metadata;
   const process = read.find(Process, { namespace, name });
   const app = process && read.find(App, { namespace, name: process.spec.appRef.name });
-  const rejected = app && planFor(process, app, { read, decision })?.rejected;
+  const rejected = app && planFor(process, app, { read, now: now(), decision })?.rejected;
   return rejected && rejected.length > 0 ? rejected : undefined;
 }
 

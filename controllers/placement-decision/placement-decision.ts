@@ -87,7 +87,7 @@ function decide(process: Process, app: App, limits: Limits, context: ReconcileCo
   const ids = resolveIds(process, app, context);
   const found = findInstances(process, ids.guid, context);
   const plan = (more: Partial<PlanForOptions>): SegmentPlan | undefined =>
-    planFor(process, app, { read, decision: undefined, found, ...more });
+    planFor(process, app, { read, now: context.now(), decision: undefined, found, ...more });
   const draft = planWithin(limits, { process, decision: undefined, plan, context });
   return draft ? { children: [toDecision(process, ids, draft)], ...draft.requeue } : {};
 }
@@ -98,7 +98,7 @@ function decideAgain(
   { decision, limits, context }: { decision: PlacementDecision; limits: Limits; context: ReconcileContext },
 ): ReconcileResult {
   const plan = (more: Partial<PlanForOptions>): SegmentPlan | undefined =>
-    planFor(process, app, { read: context.read, decision, ...more });
+    planFor(process, app, { read: context.read, now: context.now(), decision, ...more });
   const draft = planWithin(limits, { process, decision, plan, context });
   if (draft) return { children: [toDecision(process, resolveIds(process, app, context), draft)], ...draft.requeue };
   // The segment's placement was removed before any cluster took the process: it runs on the platform's own.
@@ -134,14 +134,27 @@ function planWithin(
   if (!first) return undefined;
   const now = context.now().getTime();
   const uid = process.metadata.uid ?? "";
-  const left = listLeft(decision, first, context.read);
-  const kept = left.filter((cluster) => !guard.mayLeave(cluster, uid, now));
-  for (const cluster of kept) context.recordEvent(cluster, movesHeld(cluster));
-  const names = new Set(kept.map(({ metadata }) => metadata.name));
-  const planned = (kept.length > 0 && plan({ kept: names })) || first;
+  const kept = listKept(guard, { decision, first, uid, context });
+  const planned = (kept.size > 0 && plan({ kept })) || first;
   const waitMs = planned.begins ? pace.take(uid, now) : 0;
-  const waiting = waitMs > 0 ? plan({ kept: names, mayBegin: false }) : undefined;
-  return { ...(waiting ?? planned), ...(waitMs > 0 && { requeue: { requeueAfterMs: waitMs } }) };
+  const next = (waitMs > 0 && plan({ kept, mayBegin: false })) || planned;
+  return { ...next, ...toRequeue(waitMs, next.failsOverIn) };
+}
+
+function toRequeue(waitMs: number, failsOverIn = Infinity): { requeue?: { requeueAfterMs: number } } {
+  const requeueAfterMs = Math.min(waitMs > 0 ? waitMs : Infinity, failsOverIn);
+  return requeueAfterMs < Infinity ? { requeue: { requeueAfterMs } } : {};
+}
+
+/** Names of clusters that the process would leave, and stays on. */
+function listKept(
+  guard: LeaveGuard,
+  { decision, first, uid, context }: Pick<Planning, "decision" | "context"> & { first: SegmentPlan; uid: string },
+): Set<string> {
+  const now = context.now().getTime();
+  const kept = listLeft(decision, first, context.read).filter((cluster) => !guard.mayLeave(cluster, uid, now));
+  for (const cluster of kept) context.recordEvent(cluster, movesHeld(cluster));
+  return new Set(kept.map(({ metadata }) => metadata.name));
 }
 
 /** Clusters that the process leaves although nobody drains them or gives them up. */

@@ -13,6 +13,7 @@ const cluster = (name: string, change: Partial<ClusterFacts> = {}): ClusterFacts
   draining: false,
   givenUp: false,
   reachable: true,
+  silentSince: undefined,
   weight: 100,
   runners: new Map([["deployment", "any"]]),
   ...change,
@@ -29,6 +30,8 @@ const request = ({ placement, ...change }: Change = {}): PlacementRequest => ({
   previous: [],
   isNewStart: false,
   kept: new Set(),
+  failover: { mode: "manual", afterSeconds: 300 },
+  now: 0,
   mayBegin: true,
   isServing: () => false,
   ...change,
@@ -187,6 +190,81 @@ describe("a cluster that is drained", () => {
     const gone = cluster("east", { givenUp: true, reachable: false });
     expect(pools(place(request({ previous, instances: 3 }), [gone, cluster("west")]))).toEqual({ west: [0, 1, 2] });
     expect(place(request({ previous: [held("east", 0)], instances: 1 }), [gone]).assignments).toEqual([]);
+  });
+});
+
+describe("a cluster that is silent", () => {
+  const previous = [held("east", 0, 2), held("west", 1, 3)];
+  const states = ({ assignments }: PlacementPlan): string[] => assignments.map((one) => `${one.cluster} ${one.state}`);
+  const minute = 60_000;
+  const silent = (name: string): ClusterFacts => cluster(name, { reachable: false, silentSince: 0 });
+  const auto = (now: number, change: Change = {}): PlacementRequest =>
+    request({ previous, failover: { mode: "auto", afterSeconds: 300 }, now, ...change });
+  const three = [silent("east"), cluster("west"), cluster("north")];
+
+  test("loses its instances by itself once the time has passed, and says when that is", () => {
+    const before = place(auto(4 * minute), three);
+    expect([before.failsOverIn, states(before).includes("east Active"), before.begins]).toEqual([minute, true, false]);
+    const after = place(auto(5 * minute), three);
+    expect([states(after).includes("east Lost"), after.begins, after.failsOverIn]).toEqual([true, true, undefined]);
+    const all = [pools(after)["west"], pools(after)["north"]].flat().toSorted();
+    expect([all, reasons(after)["east"]]).toEqual([[0, 1, 2, 3], "FailedOver"]);
+  });
+
+  test.each<[string, Change, string]>([
+    ["an operator does it", { failover: { mode: "manual", afterSeconds: 300 } }, "Unreachable"],
+    ["it never fails over", { failover: { mode: "never", afterSeconds: 300 } }, "Unreachable"],
+    ["its turn has not come", { mayBegin: false }, "FailedOver"],
+  ])("keeps them where %s", (_what, change, reason) => {
+    const plan = place(auto(10 * minute, change), three);
+    expect([pools(plan)["east"], states(plan).includes("east Active"), reasons(plan)["east"]]).toEqual([
+      [0, 2],
+      true,
+      reason,
+    ]);
+  });
+
+  test("keeps them where it refuses, since it is not known to be lost", () => {
+    const refusing = cluster("east", { reachable: false });
+    expect(states(place(auto(10 * minute), [refusing, ...three.slice(1)]))).toContain("east Active");
+  });
+
+  test("keeps them even on an operator's word where the segment never fails over", () => {
+    const drained = { ...silent("east"), draining: true };
+    const plan = place(auto(0, { failover: { mode: "never", afterSeconds: 300 } }), [drained, ...three.slice(1)]);
+    expect([states(plan).includes("east Active"), reasons(plan)["east"]]).toEqual([true, "NeverFailsOver"]);
+  });
+
+  test("keeps them while more than a third, and two at least, are silent, of those that the segment chooses", () => {
+    const held = place(auto(10 * minute), [silent("east"), silent("south"), cluster("west"), cluster("north")]);
+    expect([states(held).includes("east Active"), reasons(held)["east"]]).toEqual([true, "FailoverHeld"]);
+    const many = ["a", "b", "c"].map((name) => cluster(name));
+    const moved = place(auto(10 * minute), [silent("east"), silent("south"), cluster("west"), ...many]);
+    expect(states(moved)).toContain("east Lost");
+    const labels = { tier: "prod" };
+    const tier = { placement: { clusters: { matchLabels: labels } } };
+    const others = [{ ...silent("east"), labels }, silent("south"), cluster("west", { labels })];
+    expect(states(place(auto(10 * minute, tier), others))).toContain("east Lost");
+  });
+
+  test("goes on losing them when more fall silent, and has each index once when it is back", () => {
+    const begun = place(auto(5 * minute), three);
+    const more = [silent("east"), cluster("west"), silent("north")];
+    expect(states(place(auto(6 * minute, { previous: begun.assignments }), more))).toContain("east Lost");
+    const isServing = (name: string, index: number): boolean => name === "east" || (name === "north" && index === 0);
+    const back = [cluster("east"), cluster("west"), cluster("north")];
+    const healed = place(auto(7 * minute, { previous: begun.assignments, isServing }), back);
+    expect(Object.values(pools(healed)).flat().toSorted()).toEqual([0, 1, 2, 3]);
+    expect(states(healed).every((state) => state.endsWith("Active"))).toBe(true);
+  });
+
+  test("gets nothing back by itself once all its instances serve elsewhere", () => {
+    const begun = place(auto(5 * minute), three);
+    const over = place(auto(6 * minute, { previous: begun.assignments, isServing: (name) => name !== "east" }), three);
+    expect(Object.keys(pools(over))).not.toContain("east");
+    const back = [cluster("east"), cluster("west"), cluster("north")];
+    const later = pools(place(auto(7 * minute, { previous: over.assignments }), back));
+    expect(later["east"] ?? []).toEqual([]);
   });
 });
 

@@ -1,6 +1,6 @@
 // On which clusters a process runs, and which of its instances where. What it holds it keeps: scaling moves no instance. Pure.
 import { LOCAL_CLUSTER } from "../../crds/cluster/local-cluster.ts";
-import type { Placement } from "../../crds/isolation-segment/isolation-segment.ts";
+import type { Failover, Placement } from "../../crds/isolation-segment/isolation-segment.ts";
 import { listIndexes, toRanges } from "../../crds/lrp/index-pool.ts";
 import type { Assignment, Rejection } from "../../crds/placement-decision/placement-decision.ts";
 
@@ -16,6 +16,8 @@ export interface ClusterFacts {
   /** Its object is being deleted: nobody waits for its instances. */
   givenUp: boolean;
   reachable: boolean;
+  /** Milliseconds; set for a cluster that was known and gives no answer at all. */
+  silentSince: number | undefined;
   /** Weighs in the choice among clusters that are as good. */
   weight: number;
   /** Runner classes by name, with the pools of indexes that each takes: `any`, `range`, or undefined for one that is never split. */
@@ -32,6 +34,9 @@ export interface PlacementRequest {
   /** It mounts volumes, whose consent only the platform's own cluster can say. */
   hasVolumes: boolean;
   placement: Placement;
+  failover: Failover;
+  /** Milliseconds. */
+  now: number;
   /** Assignments of the last decision. */
   previous: readonly Assignment[];
   /** The instances of this start are not there yet, and those of the last one end. */
@@ -62,6 +67,9 @@ export type RejectionReason =
   | "GivenUp"
   | "Tainted"
   | "Unreachable"
+  | "FailedOver"
+  | "FailoverHeld"
+  | "NeverFailsOver"
   | "RunnerMissing"
   | "CannotSplit"
   | "HasNoVolumes"
@@ -72,6 +80,8 @@ export interface PlacementPlan {
   rejected: Rejection[];
   /** The process begins to leave a cluster by this plan. */
   begins: boolean;
+  /** Milliseconds until a cluster has been silent for so long that its instances start on others. */
+  failsOverIn?: number;
 }
 
 /**
@@ -92,7 +102,7 @@ export function place(given: PlacementRequest, clusters: readonly ClusterFacts[]
       ? { ...verdict, reason: "NotNeeded" as const }
       : verdict,
   );
-  return { ...split(request, verdicts, chosen), rejected: toRejections(rejected) };
+  return { ...split(request, verdicts, chosen), rejected: toRejections(rejected), ...nextFailover(request, verdicts) };
 }
 
 export interface Explanation {
@@ -137,16 +147,64 @@ function listHeld(request: PlacementRequest, clusters: readonly ClusterFacts[]):
 
 function judgeAll(request: PlacementRequest, clusters: readonly ClusterFacts[]): Verdict[] {
   const held = new Map(request.previous.map((one) => [one.cluster, one]));
-  return clusters.map((cluster) => judge(cluster, held.get(cluster.name), request));
+  const isBraked = hasManySilent(clusters, request);
+  return clusters.map((cluster) => judge(cluster, held.get(cluster.name), { request, isBraked }));
 }
 
-function judge(cluster: ClusterFacts, held: Assignment | undefined, request: PlacementRequest): Verdict {
+function judge(
+  cluster: ClusterFacts,
+  held: Assignment | undefined,
+  { request, isBraked }: { request: PlacementRequest; isBraked: boolean },
+): Verdict {
   const reason = findRejection(cluster, request);
   if (!held) return { cluster, held: false, reason, leaves: false };
   if (cluster.givenUp) return { cluster, held: true, reason: "GivenUp", leaves: true };
+  const lost = cluster.reachable ? undefined : judgeSilent(cluster, held, { request, isBraked });
+  if (lost) return { cluster, held: true, ...lost };
   if (cluster.draining)
     return { cluster, held: true, reason: "Draining", leaves: request.mayBegin || held.state !== "Active" };
   return { cluster, held: true, reason: toHeldReason(cluster, reason), leaves: false };
+}
+
+/** When so many clusters of a segment are silent at once, the platform is more likely cut off than they are lost. */
+const SILENT_SHARE = 1 / 3;
+const SILENT_MIN = 2;
+
+function hasManySilent(clusters: readonly ClusterFacts[], request: PlacementRequest): boolean {
+  const chosen = clusters.filter((one) => !one.givenUp && isSelected(one, request));
+  const silent = chosen.filter(({ reachable }) => !reachable).length;
+  return silent >= SILENT_MIN && silent > chosen.length * SILENT_SHARE;
+}
+
+function isSelected({ labels }: ClusterFacts, { placement }: PlacementRequest): boolean {
+  return Object.entries(placement.clusters.matchLabels).every(([key, value]) => labels[key] === value);
+}
+
+/** Undefined where the segment leaves it to an operator. A failover that has begun goes on. */
+function judgeSilent(
+  { draining, silentSince }: ClusterFacts,
+  { state }: Assignment,
+  { request, isBraked }: { request: PlacementRequest; isBraked: boolean },
+): Pick<Verdict, "reason" | "leaves"> | undefined {
+  const { failover, mayBegin, now } = request;
+  if (failover.mode === "never") return { reason: draining ? "NeverFailsOver" : "Unreachable", leaves: false };
+  if (failover.mode === "manual" || draining) return undefined;
+  if (state === "Lost") return { reason: "FailedOver", leaves: true };
+  if (silentSince === undefined || now - silentSince < failover.afterSeconds * 1000)
+    return { reason: "Unreachable", leaves: false };
+  return isBraked ? { reason: "FailoverHeld", leaves: false } : { reason: "FailedOver", leaves: mayBegin };
+}
+
+function nextFailover(
+  { failover, now }: PlacementRequest,
+  verdicts: readonly Verdict[],
+): Pick<PlacementPlan, "failsOverIn"> {
+  if (failover.mode !== "auto") return {};
+  const times = verdicts
+    .filter(({ held, reason }) => held && reason === "Unreachable")
+    .flatMap(({ cluster: { silentSince } }) => silentSince ?? [])
+    .map((since) => since + failover.afterSeconds * 1000 - now);
+  return times.length > 0 ? { failsOverIn: Math.max(Math.min(...times), 0) } : {};
 }
 
 /** It grows where it is; only a cluster that the segment does not want any more, or that is silent, gets no new instance. */
@@ -157,10 +215,9 @@ function toHeldReason({ reachable }: ClusterFacts, reason: RejectionReason | und
 }
 
 function findRejection(cluster: ClusterFacts, request: PlacementRequest): RejectionReason | undefined {
-  const { name, labels, runners } = cluster;
+  const { name, runners } = cluster;
   const { placement, runner, hasVolumes } = request;
-  if (Object.entries(placement.clusters.matchLabels).some(([key, value]) => labels[key] !== value))
-    return "NotSelected";
+  if (!isSelected(cluster, request)) return "NotSelected";
   if (hasVolumes && name !== LOCAL_CLUSTER) return "HasNoVolumes";
   const closed = findClosed(cluster, placement);
   if (closed) return closed;

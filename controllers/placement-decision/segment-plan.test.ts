@@ -31,7 +31,7 @@ function planned(clusters: Cluster[], assignments: Assignment[], instances = 1):
     list: ({ kind }: ResourceRef) => objects[kind] ?? [],
     byIndex: () => [],
   } as unknown as Reader;
-  const plan = planFor(aProcess({ instances }), anApp({ state: "Started" }), { read, decision });
+  const plan = planFor(aProcess({ instances }), anApp({ state: "Started" }), { read, now: new Date(0), decision });
   return plan?.assignments.map((one) => [one.cluster, one.state]);
 }
 

@@ -4,6 +4,7 @@ import { BackendClass } from "../../crds/backend-class/backend-class.ts";
 import { CLUSTER_NAME_LABEL, LOCAL_CLUSTER } from "../../crds/cluster/local-cluster.ts";
 import { SHARED_SEGMENT } from "../../crds/isolation-segment/shared-segment.ts";
 import { toRanges, wantedIndexes } from "../../crds/lrp/index-pool.ts";
+import { DEFAULT_FAILOVER } from "../../crds/isolation-segment/isolation-segment.ts";
 import type { Assignment, PlacementDecision } from "../../crds/placement-decision/placement-decision.ts";
 import { LRP } from "../../crds/lrp/lrp.ts";
 import { defaultInstances } from "../../crds/process/defaults.ts";
@@ -27,6 +28,7 @@ export interface SegmentPlan extends PlacementPlan {
 
 export interface PlanForOptions {
   read: Reader;
+  now: Date;
   decision: PlacementDecision | undefined;
   /** Without a decision: where instances of the process are now. */
   found?: readonly Assignment[];
@@ -36,14 +38,14 @@ export interface PlanForOptions {
 
 /** Undefined for a process that runs on the platform's own cluster, or that stays as it was decided. */
 export function planFor(process: Process, app: App, options: PlanForOptions): SegmentPlan | undefined {
-  const { read, decision, found = [], mayBegin = true, kept = new Set<string>() } = options;
+  const { read, now, decision, found = [], mayBegin = true, kept = new Set<string>() } = options;
   const revision = findRevision(app, read);
   const isNewStart = isStart(decision, revision);
   const isElsewhere = !decision && found.some(({ cluster }) => cluster !== LOCAL_CLUSTER);
   const comesHome = isNewStart || isElsewhere || isLeaving(decision, read);
   const segment =
     findPlacement(read, process.metadata.namespace) ?? (comesHome ? toHome(decision, isNewStart) : undefined);
-  return segment && planIn(segment, process, { read, decision, found, mayBegin, kept, revision, isNewStart });
+  return segment && planIn(segment, process, { read, now, decision, found, mayBegin, kept, revision, isNewStart });
 }
 
 interface PlanContext extends Required<PlanForOptions> {
@@ -52,15 +54,17 @@ interface PlanContext extends Required<PlanForOptions> {
 }
 
 function planIn(
-  { segment, placement }: SegmentPlacement,
+  { segment, placement, failover = DEFAULT_FAILOVER }: SegmentPlacement,
   process: Process,
-  { read, decision, found, revision, isNewStart, mayBegin, kept }: PlanContext,
+  { read, now, decision, found, revision, isNewStart, mayBegin, kept }: PlanContext,
 ): SegmentPlan {
   const request = {
     guid: process.metadata.uid ?? "",
     instances: countIndexes(process, read),
     ...findNeeds(process, revision, read),
     placement,
+    failover,
+    now: now.getTime(),
     previous: decision?.spec.assignments ?? found,
     isNewStart,
     kept,

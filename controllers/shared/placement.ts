@@ -1,6 +1,6 @@
 // Where the segment of a space places its processes.
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
-import { IsolationSegment, type Placement } from "../../crds/isolation-segment/isolation-segment.ts";
+import { IsolationSegment, type Failover, type Placement } from "../../crds/isolation-segment/isolation-segment.ts";
 import { chosenSegment } from "../../crds/isolation-segment/segment-of-space.ts";
 import { SHARED_SEGMENT } from "../../crds/isolation-segment/shared-segment.ts";
 import type { Reader } from "../../kube/cache/reader.ts";
@@ -11,6 +11,7 @@ export interface SegmentPlacement {
   /** Object name of the segment. */
   segment: string;
   placement: Placement;
+  failover?: Failover | undefined;
 }
 
 /** Undefined where everything runs on the platform's own cluster. Reads the segment besides TENANCY_KINDS. */
@@ -18,6 +19,7 @@ export function findPlacement(read: Reader, namespace: string | undefined): Segm
   const space = findSpaceOfNamespace(read, namespace ?? "");
   const org = space && findOrgOfNamespace(read, space.metadata.namespace ?? "");
   const segment = chosenSegment(space, org) ?? SHARED_SEGMENT;
-  const placement = read.find(IsolationSegment, { namespace: SYSTEM_NAMESPACE, name: segment })?.spec.placement;
-  return placement && { segment, placement };
+  const { placement, failover } =
+    read.find(IsolationSegment, { namespace: SYSTEM_NAMESPACE, name: segment })?.spec ?? {};
+  return placement && { segment, placement, failover };
 }

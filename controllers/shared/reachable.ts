@@ -6,6 +6,14 @@ export function isReachable({ status }: Pick<Cluster, "status">): boolean {
   return status?.conditions?.some(({ type, status: is }) => type === "Reachable" && is === "True") ?? false;
 }
 
+/** Since when a cluster that was known gives no answer at all. Undefined for one that answers, or refuses: its instances may well run. */
+export function silentSince({ status }: Pick<Cluster, "status">): number | undefined {
+  const condition = status?.conditions?.find(({ type }) => type === "Reachable");
+  return condition?.status === "False" && condition.reason === "Silent"
+    ? Date.parse(condition.lastTransitionTime)
+    : undefined;
+}
+
 /** Since when it does not answer; undefined while it does. */
 export function unreachableSince({ metadata, status }: Cluster): string | undefined {
   const condition = status?.conditions?.find(({ type }) => type === "Reachable");

@@ -30,6 +30,23 @@ const placement = z.object({
 });
 export type Placement = z.output<typeof placement>;
 
+const failover = z.object({
+  mode: z
+    .enum(["never", "manual", "auto"])
+    .default("manual")
+    .describe(
+      "never: instances stay with a cluster that does not answer. manual: an operator moves them by a drain of the Cluster. auto: they start on other clusters after a time, unless many clusters of the segment are silent at once. None moves back by itself.",
+    ),
+  afterSeconds: z
+    .int()
+    .min(10)
+    .max(86_400)
+    .default(300)
+    .describe("For auto: how long a cluster does not answer before its instances start on others."),
+});
+export type Failover = z.output<typeof failover>;
+export const DEFAULT_FAILOVER: Failover = failover.parse({});
+
 export const IsolationSegment = defineKind({
   group: GROUP,
   kind: "IsolationSegment",
@@ -46,6 +63,9 @@ export const IsolationSegment = defineKind({
     placement: placement
       .optional()
       .describe("The clusters on which apps of this segment run. Without it they run on the platform's own cluster."),
+    failover: failover
+      .optional()
+      .describe("What becomes of instances on a cluster that does not answer: manual when unset."),
   }),
   status: readyStatus({}),
 });

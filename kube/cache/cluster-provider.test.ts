@@ -88,7 +88,11 @@ describe("clusters", () => {
     await vi.waitFor(() => expect(names(provider, "east")).toEqual(["a"]));
     expect(phase(provider, "west")).toBe("engaging");
     await vi.waitFor(() =>
-      expect(provider.states()["west"]).toEqual({ phase: "failed", reason: "did not answer within 0.4 s" }),
+      expect(provider.states()["west"]).toEqual({
+        phase: "failed",
+        reason: "did not answer within 0.4 s",
+        isSilent: true,
+      }),
     );
     await vi.waitFor(() => expect(connect.mock.calls.length).toBeGreaterThan(1));
     expect([provider.find("west"), provider.find("unknown")]).toEqual([undefined, undefined]);
@@ -102,7 +106,9 @@ describe("clusters", () => {
       hash: "1",
       connect: () => (broken ? Promise.reject(new Error("no credential")) : at(east.url).connect()),
     });
-    await vi.waitFor(() => expect(provider.states()["east"]).toEqual({ phase: "failed", reason: "no credential" }));
+    await vi.waitFor(() =>
+      expect(provider.states()["east"]).toEqual({ phase: "failed", reason: "no credential", isSilent: false }),
+    );
     broken = false;
     await vi.waitFor(() => expect(names(provider, "east")).toEqual(["a"]));
   });

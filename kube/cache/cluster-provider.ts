@@ -20,8 +20,8 @@ export type EngagementState =
   | { phase: "silent"; since: Date; reason: string }
   /** It was engaged and takes the credential no more. As silent: its caches hold what was last seen. */
   | { phase: "refused"; since: Date; reason: string }
-  /** The last attempt; the next one follows by itself. */
-  | { phase: "failed"; reason: string };
+  /** The last attempt; the next one follows by itself. `isSilent`: nothing answered. */
+  | { phase: "failed"; reason: string; isSilent: boolean };
 
 /** An engaged cluster. */
 export interface Engagement {
@@ -199,7 +199,7 @@ class ClusterSet implements ClusterProvider {
       await raceAbort(Promise.resolve(verify?.(name, client, attempt)), attempt);
     } catch (error) {
       await client?.close();
-      if (!abort.signal.aborted) this.#recordFailure(entry, toReason(error, this.#timing.attemptMs));
+      if (!abort.signal.aborted) this.#recordFailure(entry, error);
       return false;
     }
     entry.engagement = {
@@ -215,11 +215,12 @@ class ClusterSet implements ClusterProvider {
     return true;
   }
 
-  #recordFailure(entry: ClusterEntry, reason: string): void {
+  #recordFailure(entry: ClusterEntry, error: unknown): void {
+    const reason = toReason(error, this.#timing.attemptMs);
     const isNew = entry.state.phase !== "failed" || entry.state.reason !== reason;
     if (isNew)
       this.#options.log.warn({ cluster: entry.name, reason }, "a cluster cannot be engaged; it is tried again");
-    if (isNew) this.#setState(entry, { phase: "failed", reason });
+    if (isNew) this.#setState(entry, { phase: "failed", reason, isSilent: isNoAnswer(error) });
   }
 
   async #probe(entry: ClusterEntry): Promise<void> {
@@ -253,8 +254,26 @@ async function ask(client: KubeClient, options: { deadlineMs: number; signal: Ab
 
 /** Undefined for another refusal, which is an answer. */
 function toLoss(error: unknown): "silent" | "refused" | undefined {
-  if (isUnauthorized(error) || isForbidden(error)) return "refused";
+  if (isUnauthorized(error) || isForbidden(error) || isUntrusted(error)) return "refused";
   return !(error instanceof KubeError) || error.code === 0 || error.code >= 500 ? "silent" : undefined;
+}
+
+function isNoAnswer(error: unknown): boolean {
+  const isTimeout = error instanceof DOMException && error.name === "TimeoutError";
+  const isUnanswered = error instanceof KubeError && (error.code === 0 || error.code >= 500);
+  return isTimeout || (isUnanswered && !isUntrusted(error));
+}
+
+const MAX_CAUSES = 5;
+
+/** A server answers whose certificate is not trusted. */
+function isUntrusted(error: unknown): boolean {
+  let cause = error;
+  for (let depth = 0; cause instanceof Error && depth < MAX_CAUSES; depth++, cause = cause.cause) {
+    const { code } = cause as { code?: unknown };
+    if (typeof code === "string" && /CERT|UNABLE_TO_VERIFY|UNABLE_TO_GET_ISSUER/.test(code)) return true;
+  }
+  return false;
 }
 
 /** A client that comes after the attempt has ended is closed: nothing else would. */

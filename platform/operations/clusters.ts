@@ -84,7 +84,8 @@ function toObservations(
     observe(name) {
       const state = provider.states()[name];
       const problem = problems.get(name);
-      if (!state) return problem === undefined ? undefined : { state: { phase: "failed", reason: problem } };
+      if (!state)
+        return problem === undefined ? undefined : { state: { phase: "failed", reason: problem, isSilent: false } };
       return { state, ...facts.get(name), refused: listRefused(provider, name) };
     },
     onChange: (listener) => provider.onChange(listener),

@@ -11,7 +11,7 @@ import { CONTROLLER_SETTINGS } from "../../platform/operations/controller-settin
 export interface Replica {
   idle(): Promise<void>;
   stop(): Promise<void>;
-  /** Its connections break first, so that nothing that it has begun goes on. */
+  /** Its connections break first, so that nothing that it has begun goes on. Does not wait for the rest of it. */
   kill(): Promise<void>;
 }
 
@@ -72,7 +72,7 @@ export async function startReplica(
     stop,
     async kill() {
       await client.close();
-      await stop();
+      stop().catch(() => undefined);
     },
   };
 }
