@@ -8,7 +8,8 @@ import { stripManagedFields } from "../api/managed-fields.ts";
 import { omitUndefined } from "../api/omit-undefined.ts";
 import type { WatchedNamespaces } from "./scoped/watched-namespaces.ts";
 import type { KubeObject } from "../api/object.ts";
-import { resourceId, type ResourceRef } from "../api/resource-ref.ts";
+import { apiVersionOf, resourceId, type ResourceRef } from "../api/resource-ref.ts";
+import { shareFieldSets } from "./shared-fields.ts";
 import { WritableStore } from "./store.ts";
 import type { EnsureOptions, InformersOptions, InformerStatus } from "./informer-options.ts";
 
@@ -89,7 +90,13 @@ function createPrepare(
   }: { ref: ResourceRef; request: EnsureOptions<KubeObject>; keepFieldsOf: ReadonlySet<string> },
 ) {
   const transform = request.transform ?? ((object: KubeObject) => options.transform?.(object, ref) ?? object);
-  return (object: KubeObject): KubeObject => stripManagedFields(transform(object), keepFieldsOf);
+  const apiVersion = apiVersionOf(ref);
+  return (object: KubeObject): KubeObject => {
+    const prepared = shareFieldSets(stripManagedFields(transform(object), keepFieldsOf));
+    // Parsed anew with each object: one string is enough for all.
+    if (prepared.apiVersion === apiVersion) prepared.apiVersion = apiVersion;
+    return prepared;
+  };
 }
 
 export async function extendInformer(informer: Informer, request: EnsureOptions<KubeObject>): Promise<void> {
