@@ -31,7 +31,7 @@ import { createHeldReads } from "./cache/held-reads.ts";
 export interface ApiDeps {
   /** Has the platform's own identity. The API never writes tenants' resources with it, except for claims and Secrets. */
   client: KubeClient;
-  /** Watches of the platform's identity; shared ones need `transform: recordLastWrite` (api/cache/object-times.ts). */
+  /** Watches of the platform's identity, with `transform: recordLastWrite` (api/cache/object-times.ts). */
   informers: Informers;
   telemetry: TelemetryClient;
   blobs: BlobStore;

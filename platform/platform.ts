@@ -13,6 +13,8 @@ import { watchLostPermissions } from "../kube/rbac/lost-permissions.ts";
 import type { ResourceRule } from "../kube/rbac/resource-rules.ts";
 import { API_FIELD_MANAGER, SYSTEM_NAMESPACE } from "../crds/groups.ts";
 import { recordLastWrite } from "../api/cache/object-times.ts";
+import type { KubeObject } from "../kube/api/object.ts";
+import { recordOutsideWriters } from "../crds/audit-log/outside-writers.ts";
 import { presentHealth, startPlatformServer } from "./http/platform-server.ts";
 import type { HttpServer } from "./http/http-server.ts";
 import { checkDiskSpace } from "./disk-space.ts";
@@ -171,12 +173,17 @@ function connect(
   const informers = createInformers({
     client,
     log,
-    transform: recordLastWrite,
+    transform: operations.includes("controllers") ? recordWriters : recordLastWrite,
     namespaceScope: PLATFORM_NAMESPACES,
     ...omitUndefined({ timing: watchTiming }),
   });
   disposables.defer(() => informers.close());
   return { client, informers };
+}
+
+/** For the leader's audit events of writes past the API. */
+function recordWriters(object: KubeObject): KubeObject {
+  return recordOutsideWriters(recordLastWrite(object));
 }
 
 /** Starts all operations of this process, and sets their request handlers in `handlers`. */

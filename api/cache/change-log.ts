@@ -15,12 +15,17 @@ export interface ObjectChange {
 export function placeOf(object: KubeObject): string {
   let place = places.get(object);
   if (place === undefined) {
-    place = `${creationSortKey(object)} ${object.metadata.uid ?? ""}`;
+    place = toPlace(object);
     places.set(object, place);
   }
   return place;
 }
-/** Cached objects do not change. */
+
+function toPlace(object: KubeObject): string {
+  return `${creationSortKey(object)} ${object.metadata.uid ?? ""}`;
+}
+
+/** Of objects that lists have sorted: cached objects do not change. */
 const places = new WeakMap<object, string>();
 
 export interface ChangeLog {
@@ -52,7 +57,7 @@ export function createChangeLog(kept = KEPT_CHANGES): ChangeLog {
     },
     add(before) {
       const { namespace = "", name, uid = "" } = before.metadata;
-      entries.push({ namespace, name, uid, placeBefore: placeOf(before) });
+      entries.push({ namespace, name, uid, placeBefore: places.get(before) ?? toPlace(before) });
       if (entries.length < 2 * kept) return;
       first += entries.length - kept;
       entries = entries.slice(-kept);

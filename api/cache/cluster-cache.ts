@@ -43,7 +43,6 @@ import { roleGUIDs } from "../../crds/role-assignments.ts";
 import { dropletSidecarGUIDs, userSidecarGUIDs } from "../../crds/sidecar-guids.ts";
 import type { ChangeLog } from "./change-log.ts";
 import { createTrackedStores, type TrackedStores } from "./tracked-stores.ts";
-import { recordLastWrite } from "./object-times.ts";
 
 type Indexes<T> = Record<string, IndexFunction<T>>;
 interface CachedKind<T extends KubeObject = KubeObject> {
@@ -188,7 +187,7 @@ export interface ClusterCache {
   waitUntilSynced(deadlineMs: number): Promise<boolean>;
 }
 
-/** Ensures the watches. `informers` use the platform's identity, which may read every kind here; their owner closes them. */
+/** Ensures the watches. `informers` use the platform's identity, which may read every kind here, and have the transform `recordLastWrite` (object-times.ts); their owner closes them. */
 export function createClusterCache(informers: Informers): ClusterCache {
   const tracked = ensureStores(informers);
   const rbac = ensureRbac(informers);
@@ -229,7 +228,6 @@ function ensureStores(informers: Informers): TrackedStores {
   for (const { ref, indexes } of cachedKinds) {
     const { store } = informers.ensure(ref, {
       indexes: { ...indexes, guid: (object) => [guidOf(object), object.metadata.uid ?? ""] },
-      transform: recordLastWrite,
     });
     tracked.add(ref, store, {
       byNamespace: spaceKinds.has(ref),

@@ -1,16 +1,19 @@
 // created_at and updated_at of objects. The cache drops managedFields, so the time of the last write is recorded before.
-import { recordOutsideWriters } from "../../crds/audit-log/outside-writers.ts";
 import { createdTimeOf, lastWriteOf, originalUpdateOf } from "../../crds/origin.ts";
 import type { KubeObject } from "../../kube/api/object.ts";
 import { toTime } from "../../kube/api/times.ts";
 
 const lastWrites = new WeakMap<object, string>();
 
-/** A watch's transform: records when a person (or this API for one) last wrote, and who wrote past the API. Keyed by metadata, which later transforms keep. */
+/** A watch's transform: records when a person (or this API for one) last wrote, unless the object says so itself. Keyed by metadata, which later transforms keep. */
 export function recordLastWrite<T extends KubeObject>(object: T): T {
   const time = lastWriteOf(object);
-  if (time) lastWrites.set(object.metadata, time);
-  return recordOutsideWriters(object);
+  if (time && time !== unrecordedUpdateOf(object)) lastWrites.set(object.metadata, time);
+  return object;
+}
+
+function unrecordedUpdateOf(object: KubeObject): string | undefined {
+  return originalUpdateOf(object) ?? createdTimeOf(object);
 }
 
 /** `created_at`, in CF's form. */
@@ -20,5 +23,5 @@ export function createdAt(object: KubeObject): string {
 
 /** `updated_at`: the newest write that was not the platform's own housekeeping. */
 export function updatedAt(object: KubeObject): string {
-  return toTime(lastWrites.get(object.metadata) ?? originalUpdateOf(object) ?? createdTimeOf(object) ?? 0);
+  return toTime(lastWrites.get(object.metadata) ?? unrecordedUpdateOf(object) ?? 0);
 }

@@ -10,8 +10,14 @@ export interface OutsideWriter {
 /** Managers of every process of the platform begin so. */
 const PLATFORM = "cupola";
 
-const NONE: readonly OutsideWriter[] = [];
-const writers = new WeakMap<object, readonly OutsideWriter[]>();
+interface Writers {
+  outside: readonly OutsideWriter[];
+  isPlatformWritten: boolean;
+}
+
+const NONE: Writers = { outside: [], isPlatformWritten: true };
+/** Of objects with such a writer. */
+const writers = new WeakMap<object, Writers>();
 
 /** A watch's transform. Keyed by metadata, which later transforms keep; most objects have no such writer and cost nothing. */
 export function recordOutsideWriters<T extends KubeObject>(object: T): T {
@@ -19,21 +25,19 @@ export function recordOutsideWriters<T extends KubeObject>(object: T): T {
   const entries = (metadata.managedFields ?? []).filter(({ subresource }) => !subresource);
   const outside = entries.filter(({ manager = "" }) => !manager.startsWith(PLATFORM));
   if (outside.length > 0)
-    writers.set(
-      metadata,
-      outside.map(({ manager = "", time = "" }) => ({ manager, time })),
-    );
-  if (entries.length > outside.length) platformWritten.add(metadata);
+    writers.set(metadata, {
+      outside: outside.map(({ manager = "", time = "" }) => ({ manager, time })),
+      isPlatformWritten: entries.length > outside.length,
+    });
   return object;
 }
-const platformWritten = new WeakSet();
 
 /** Managers besides the platform's. */
 export function outsideWritersOf({ metadata }: KubeObject): readonly OutsideWriter[] {
-  return writers.get(metadata) ?? NONE;
+  return (writers.get(metadata) ?? NONE).outside;
 }
 
-/** Whether the platform manages a field of it, too. */
+/** Whether the platform manages a field of an object, too, that has an outside writer. */
 export function isPlatformWritten({ metadata }: KubeObject): boolean {
-  return platformWritten.has(metadata);
+  return (writers.get(metadata) ?? NONE).isPlatformWritten;
 }

@@ -3,7 +3,7 @@ import { pino } from "pino";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { AuditLog } from "../../../crds/audit-log/audit-log.ts";
 import { Revision } from "../../../crds/revision/revision.ts";
-import { recordLastWrite } from "../../../api/cache/object-times.ts";
+import { recordOutsideWriters } from "../../../crds/audit-log/outside-writers.ts";
 import { App } from "../../../crds/app/app.ts";
 import { Build } from "../../../crds/build/build.ts";
 import { Package } from "../../../crds/package/package.ts";
@@ -71,7 +71,7 @@ afterAll(async () => {
 /** Records what the watch sees, as the leader does. */
 async function startLeader(): Promise<void> {
   const log = pino({ level: "silent" });
-  informers = createInformers({ client: bench.testEnv.kube, log, transform: recordLastWrite });
+  informers = createInformers({ client: bench.testEnv.kube, log, transform: recordOutsideWriters });
   for (const ref of WATCH_AUDIT_KINDS) informers.ensure(ref);
   expect(await informers.waitSynced(30_000)).toBe(true);
   const abort = new AbortController();
