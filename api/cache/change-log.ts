@@ -25,7 +25,7 @@ function toPlace(object: KubeObject): string {
   return `${creationSortKey(object)} ${object.metadata.uid ?? ""}`;
 }
 
-/** Of objects that lists have sorted: cached objects do not change. */
+/** Places of objects that lists have sorted: cached objects do not change. */
 const places = new WeakMap<object, string>();
 
 export interface ChangeLog {

@@ -16,7 +16,7 @@ interface Writers {
 }
 
 const NONE: Writers = { outside: [], isPlatformWritten: true };
-/** Of objects with such a writer. */
+/** Kept of objects with such a writer. */
 const writers = new WeakMap<object, Writers>();
 
 /** A watch's transform. Keyed by metadata, which later transforms keep; most objects have no such writer and cost nothing. */

@@ -6,7 +6,7 @@ import { shareFieldSets } from "./shared-fields.ts";
 const applied = (name: string, fieldsV1: Record<string, unknown>): KubeObject => ({
   apiVersion: "v1",
   kind: "ConfigMap",
-  metadata: { name, managedFields: [{ manager: "cupola-app", operation: "Apply", fieldsV1 }] },
+  metadata: { name, managedFields: [{ manager: "things", operation: "Apply", fieldsV1 }] },
 });
 const fieldsOf = ({ metadata }: KubeObject): unknown => metadata.managedFields?.[0]?.fieldsV1;
 
