@@ -54,13 +54,15 @@ export async function startBuild(
   { staging, parameters, secondsLeft, mayRebase }: BuildStart,
   { read, client }: Pick<ReconcileContext, "read" | "client">,
 ): Promise<void> {
-  const content = await provideContent(staging, blobs);
-  const builder = await readBuilderImage(parameters, registry);
+  const [content, builder, dockerConfig] = await Promise.all([
+    provideContent(staging, blobs),
+    readBuilderImage(parameters, registry),
+    registry.readDockerConfig(),
+  ]);
   const runImage = chooseRunImage(parameters, builder);
   const groups = planOrder(staging.spec, builder, listDisabled(read));
   const order = toOrder(groups, builder);
   const images = toBuildImages(registry.prefix, staging.spec);
-  const dockerConfig = await registry.readDockerConfig();
   const inputs = digestInputs({ spec: staging.spec, content, builderImage: builder.reference, order: order?.text });
   const question = { latest: images.latest, inputs, runImage, order: groups };
   const rebase = mayRebase ? await findRebase(registry, question) : undefined;
