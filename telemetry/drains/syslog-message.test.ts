@@ -27,13 +27,17 @@ test("stderr has the severity of an error, NULs are left out, and the frame coun
   expect(toFrame(message).toString()).toBe(`${message.length} ${message.toString()}`);
 });
 
-test("tags are structured data, escaped", () => {
+test("tags are structured data, escaped, and always name the app", () => {
   expect(text(envelope("x"), true)).toContain(
-    String.raw` [tags@47450 app_name="my \"shop\]\\" source_type="APP/PROC/WEB"] x`,
+    [
+      String.raw` [tags@47450 app_id="${app.guid}" app_name="my \"shop\]\\" organization_name="Acme Inc."`,
+      ` source_type="APP/PROC/WEB" space_name="dev"] x`,
+    ].join(""),
   );
+  expect(text(envelope("x", { tags: {} }), true)).toContain(' app_name="my shop!" ');
 });
 
 test("no tag breaks out of the header", () => {
   const odd = envelope("x", { tags: { source_type: "a b\nc", 'k"]': "v" }, instance_id: "0\n" });
-  expect(text(odd, true)).toMatch(/ \[A_B_C\/0_\] - \[tags@47450 source_type="a b\nc"\] x\n$/);
+  expect(text(odd, true)).toMatch(/ \[A_B_C\/0_\] - \[tags@47450 [^\]]* source_type="a b\nc" space_name="dev"\] x\n$/);
 });

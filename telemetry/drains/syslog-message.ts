@@ -33,10 +33,15 @@ export function toSyslogMessage(envelope: Envelope, app: DrainedApp, { hasMetada
     toPrintable(app.guid, MAX_APP_NAME),
     toPrintable(`[${sourceType.toUpperCase()}/${envelope.instance_id}]`, MAX_PROCESS_ID),
     "-",
-    hasMetadata ? toStructuredData(envelope.tags) : "-",
+    hasMetadata ? toStructuredData({ ...tagsOf(app), ...envelope.tags }) : "-",
   ].join(" ");
   const payload = Buffer.from(envelope.log.payload, "base64").filter((byte) => byte !== 0);
   return Buffer.concat([Buffer.from(`${header} `), payload, Buffer.from("\n")]);
+}
+
+/** Not every runner tells whose a line is. */
+function tagsOf({ guid, name, space, org }: DrainedApp): Record<string, string> {
+  return { app_id: guid, app_name: name, space_name: space, organization_name: org };
 }
 
 /** Octet counting of RFC 6587: the length, a space, the message. */

@@ -1,10 +1,14 @@
 // `npm run chaos -- --seed N --runs N`: seeds N, N+1, …, each a load under faults on a real control plane, compared with the same load in calm.
+// With --services people make and delete service instances instead, and the leader is killed at the calls to their broker.
 // Ends in `diverged: N`; each divergence is printed with the seed that repeats it.
 import { Command, InvalidArgumentError } from "commander";
 import { whyNoControlPlane } from "../cluster/binaries.ts";
 import { findLeftovers } from "./leftovers.ts";
 import { runBaseline, runChaos, type BaselineRun } from "./run.ts";
 import { planSchedule, type Schedule } from "./schedule.ts";
+import { runServiceChaos } from "./services/run-services.ts";
+import { planServiceSchedule } from "./services/service-schedule.ts";
+import { startServiceWorld, type ServiceWorld } from "./services/service-world.ts";
 import { startChaosEnv, type ChaosEnv } from "./test-env.ts";
 
 interface Options {
@@ -12,6 +16,7 @@ interface Options {
   runs: number;
   keep?: boolean;
   plan?: boolean;
+  services?: boolean;
 }
 
 const {
@@ -19,10 +24,12 @@ const {
   runs,
   keep = false,
   plan = false,
+  services = false,
 } = new Command()
   .option("--seed <n>", "the first seed", parseInteger, 1)
   .option("--runs <n>", "how many seeds", parseInteger, 1)
   .option("--keep", "leave the replicas' logs behind")
+  .option("--services", "instances and keys of a service broker, and kills of the leader that asks it")
   .option("--plan", "print what the seeds mean, and do nothing")
   .parse()
   .opts<Options>();
@@ -77,16 +84,44 @@ function isBaseline(value: unknown): value is BaselineRun {
   return value !== null && typeof value === "object" && "lines" in value;
 }
 
-if (plan) for (const schedule of schedules) console.log(JSON.stringify(schedule, undefined, 1));
+/** Prints seeds with services as they end; the number of those that diverged. */
+async function runServices(world: ServiceWorld): Promise<number> {
+  let diverged = 0;
+  for (const { seed: each } of schedules) {
+    const started = performance.now();
+    const { faults, kills } = await runServiceChaos(world, each);
+    const seconds = ((performance.now() - started) / 1000).toFixed(1);
+    const outcome = faults.length === 0 ? "nothing doubled, nothing orphaned" : "DIVERGED";
+    console.log(`seed ${each}: ${outcome} in ${seconds} s (killed at ${kills.join(", ") || "no call"})`);
+    for (const fault of faults) console.log(fault);
+    if (faults.length > 0) console.log(`again: npm run chaos -- --services --seed ${each} --runs 1`);
+    diverged += faults.length > 0 ? 1 : 0;
+  }
+  return diverged;
+}
+
+/** The world with what runs in it. */
+async function startWorld(): Promise<{ stop: () => Promise<void>; dir: string; run: () => Promise<number> }> {
+  if (services) {
+    const world = await startServiceWorld(keep);
+    return { stop: world.stop, dir: world.env.dir, run: () => runServices(world) };
+  }
+  const env = await startChaosEnv({ keep });
+  return { stop: env.stop, dir: env.dir, run: () => runAll(env) };
+}
+
+if (plan)
+  for (const schedule of schedules)
+    console.log(JSON.stringify(services ? planServiceSchedule(schedule.seed) : schedule, undefined, 1));
 else {
   const reason = whyNoControlPlane();
   if (reason) throw new Error(`chaos needs a real control plane: ${reason}`);
-  const world = await startChaosEnv(keep);
+  const world = await startWorld();
   for (const signal of ["SIGINT", "SIGTERM"] as const)
     process.once(signal, () => void world.stop().then(() => process.exit(1)));
   if (keep) console.log(`logs: ${world.dir}`);
   try {
-    const diverged = await runAll(world);
+    const diverged = await world.run();
     console.log(`diverged: ${diverged}`);
     process.exitCode = diverged > 0 ? 1 : 0;
   } finally {

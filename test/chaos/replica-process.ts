@@ -5,7 +5,7 @@ import { startPlatform } from "../../platform/platform.ts";
 import { serveParent, childOptions } from "../bench/child-process.ts";
 import type { ReplicaOptions } from "./replicas.ts";
 
-const { access, token, data, port, operations } = childOptions<ReplicaOptions>();
+const { access, token, data, port, operations, leaseSeconds = 10 } = childOptions<ReplicaOptions>();
 // Also while it is still starting, and if it does not manage to stop: it must not outlive who started it.
 process.once("disconnect", () => setTimeout(() => process.exit(1), 8_000).unref());
 process.once("disconnect", () => started || process.exit(1));
@@ -22,7 +22,7 @@ const platform = await startPlatform({
   listen: { host: "127.0.0.1", port },
   publicURL: "https://api.example.org",
   log,
-  leaseSeconds: 10,
+  leaseSeconds,
   watchTiming: {
     backoff: { minMs: 50, maxMs: 500, jitter: 1 },
     parked: { minMs: 100, maxMs: 500, jitter: 1 },

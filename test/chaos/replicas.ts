@@ -14,6 +14,8 @@ export interface ReplicaOptions {
   data: string;
   port: number;
   operations: string;
+  /** 10 unless said. */
+  leaseSeconds?: number;
 }
 
 export interface Replicas {

@@ -32,18 +32,30 @@ export interface ChaosEnv {
   stop(): Promise<void>;
 }
 
-/** Starts all of it. `keep`: its folder stays for somebody to read. */
-export async function startChaosEnv(keep: boolean): Promise<ChaosEnv> {
+export interface ChaosEnvOptions {
+  /** Its folder stays for somebody to read. */
+  keep: boolean;
+  /** Operations of the replicas. */
+  operations?: string;
+  /** After so long another replica takes over from one that was killed. */
+  leaseSeconds?: number;
+}
+
+/** Starts all of it. */
+export async function startChaosEnv(options: ChaosEnvOptions): Promise<ChaosEnv> {
   const disposables = new AsyncDisposableStack();
   try {
-    return await start(disposables, keep);
+    return await start(disposables, options);
   } catch (error) {
     await disposables.disposeAsync();
     throw error;
   }
 }
 
-async function start(disposables: AsyncDisposableStack, keep: boolean): Promise<ChaosEnv> {
+async function start(
+  disposables: AsyncDisposableStack,
+  { keep, operations = "api,controllers,deployment-runner,ingress-router", leaseSeconds }: ChaosEnvOptions,
+): Promise<ChaosEnv> {
   const dir = mkdtempSync(join(tmpdir(), "cupola-chaos-"));
   if (!keep) disposables.defer(() => rmSync(dir, { recursive: true, force: true, maxRetries: 5 }));
   mkdirSync(join(dir, "data"));
@@ -66,7 +78,8 @@ async function start(disposables: AsyncDisposableStack, keep: boolean): Promise<
       access: { server: proxy.url, ca: proxy.ca },
       token: "platform-token",
       data: join(dir, "data"),
-      operations: "api,controllers,deployment-runner,ingress-router",
+      operations,
+      ...(leaseSeconds !== undefined && { leaseSeconds }),
     },
     dir,
   );

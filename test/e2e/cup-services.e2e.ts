@@ -11,7 +11,8 @@ let stage: TestPlatform;
 let broker: TestBroker;
 
 beforeAll(async () => {
-  [stage, broker] = await Promise.all([startTestPlatform(), startTestBroker()]);
+  stage = await startTestPlatform();
+  broker = await startTestBroker({ host: stage.hostAddress });
   await cup("login", "--api", stage.url, "--user", "admin");
   await cup("target", "-o", "local", "-s", "dev");
 });

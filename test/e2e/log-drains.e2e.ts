@@ -23,7 +23,8 @@ let broker: TestBroker;
 const sink = { lines: "", sockets: new Set<Socket>(), server: undefined as Server | undefined, port: 0 };
 
 beforeAll(async () => {
-  [stage, broker] = await Promise.all([startTestPlatform(), startTestBroker()]);
+  stage = await startTestPlatform();
+  broker = await startTestBroker({ host: stage.hostAddress });
   await listen();
   await cup("login", "--api", stage.url, "--user", "admin");
   await cup("target", "-o", "local", "-s", "dev");
@@ -43,7 +44,7 @@ async function listen(port = 0): Promise<void> {
   sink.server = createServer((socket) => {
     sink.sockets.add(socket);
     socket.on("error", () => undefined).on("data", (chunk: Buffer) => (sink.lines += chunk.toString()));
-  }).listen(port, "127.0.0.1");
+  }).listen(port, stage.hostAddress);
   await once(sink.server, "listening");
   sink.port = (sink.server.address() as AddressInfo).port;
 }
@@ -64,14 +65,15 @@ async function untilDrained(path: string): Promise<void> {
 
 test("the lines of an app, from the binding on, without a restart", async () => {
   await stage.get("talker.apps.localhost", "/before");
-  await cup("create-user-provided-service", "logs", "--syslog-drain", `syslog://127.0.0.1:${sink.port}`);
+  await cup("create-user-provided-service", "logs", "--syslog-drain", `syslog://${stage.hostAddress}:${sink.port}`);
   await cup("bind", "talker", "logs");
   await untilDrained("/drained");
   expect(sink.lines).toMatch(
     /\d+ <14>1 \S+ local\.dev\.talker \S+ \[APP\/PROC\/WEB\/0\] - \[tags@47450 [^\n]*app_name="talker"[^\n]*\] asked for \/drained\n/,
   );
   expect(sink.lines).toMatch(/<11>1 [^\n]* failed for \/drained\n/);
-  expect(sink.lines).toMatch(/ \[RTR\/\d+\] - [^\n]*\/drained/);
+  // Routers of a cluster are not ours.
+  if (stage.on === "laptop") expect(sink.lines).toMatch(/ \[RTR\/\d+\] - [^\n]*\/drained/);
   expect(sink.lines).not.toContain("/before");
 });
 
@@ -80,7 +82,7 @@ test("a drain that is away is told in the app's log, and gets what waited when i
   sink.server?.close();
   await eventually(async () => {
     await stage.get("talker.apps.localhost", "/waiting");
-    expect(await cup("logs", "talker", "--recent")).toMatch(/LGR.*log drain at 127\.0\.0\.1 takes no messages/);
+    expect(await cup("logs", "talker", "--recent")).toContain(`log drain at ${stage.hostAddress} takes no messages`);
   }, 30_000);
   await listen(sink.port);
   await eventually(() => expect(sink.lines).toContain("asked for /waiting"), 60_000);
@@ -101,7 +103,10 @@ test("a broker's drain", async () => {
   const { url, username, password } = broker;
   const [service] = TEST_CATALOG.services;
   const catalog = { services: [{ ...service, requires: ["syslog_drain"] }] };
-  broker.set({ catalog, behaviours: { bind: { more: { syslog_drain_url: `syslog://127.0.0.1:${sink.port}` } } } });
+  broker.set({
+    catalog,
+    behaviours: { bind: { more: { syslog_drain_url: `syslog://${stage.hostAddress}:${sink.port}` } } },
+  });
   const authentication = { type: "basic", credentials: { username, password } };
   await cup("curl", "-X", "POST", "/v3/service_brokers", "-d", JSON.stringify({ name: "b", url, authentication }));
   const plans = await eventually(async () => {

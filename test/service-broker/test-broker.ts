@@ -26,10 +26,24 @@ export interface TestBroker {
   close(): Promise<void>;
 }
 
+/** `cut`: the request never reaches the broker. `fail`: the broker did it, and answers 500. */
+export type Interception = "cut" | "fail";
+/** Called when a request has come, when the broker has done what it asks, and, with the status, when the answer is sent. */
+export type Intercept = (
+  moment: "received" | "done" | "answered",
+  asked: Asked,
+  status?: number,
+) => Promise<Interception | undefined> | undefined;
+
 const MAX_REQUESTS = 1000;
 const json = (status: number, body: object): Reply => ({ status, text: JSON.stringify(body) });
 
-export async function startTestBroker(port = 0): Promise<TestBroker> {
+/** Listens at loopback unless told otherwise: clients of other machines reach it at `host`. */
+export async function startTestBroker({
+  port = 0,
+  host = "127.0.0.1",
+  intercept,
+}: { port?: number; host?: string; intercept?: Intercept } = {}): Promise<TestBroker> {
   const state: BrokerState = {
     catalog: TEST_CATALOG,
     username: "broker",
@@ -38,10 +52,13 @@ export async function startTestBroker(port = 0): Promise<TestBroker> {
     requests: [],
     things: new Map(),
   };
-  const server = createServer((request, response) => void serve(state, request, response)).listen(port, "127.0.0.1");
+  const server = createServer((request, response) => void serve(state, { request, response, intercept })).listen(
+    port,
+    host,
+  );
   await once(server, "listening");
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: `http://${host}:${(server.address() as AddressInfo).port}`,
     username: state.username,
     password: state.password,
     set: (control) => void Object.assign(state, control),
@@ -56,22 +73,37 @@ async function closed(server: Server): Promise<void> {
   await new Promise((resolve) => server.close(resolve));
 }
 
-async function serve(state: BrokerState, request: IncomingMessage, response: ServerResponse): Promise<void> {
+interface Exchange {
+  request: IncomingMessage;
+  response: ServerResponse;
+  intercept: Intercept | undefined;
+}
+
+async function serve(state: BrokerState, { request, response, intercept }: Exchange): Promise<void> {
   const url = new URL(request.url ?? "/", "http://broker");
   const body = await readJSON(request);
   if (url.pathname.startsWith("/control")) return send(response, control(state, url.pathname, body));
   const operation = toOperation(request.method ?? "GET", url.pathname);
-  const behaviour = (operation && state.behaviours[operation]) ?? {};
+  if (!operation) return send(response, json(404, { description: "no such endpoint" }));
+  const behaviour = state.behaviours[operation] ?? {};
   if (behaviour.delayMs) await delay(behaviour.delayMs);
-  const reply = operation
-    ? toReply(
-        state,
-        { operation, path: url.pathname.replace(/\/last_operation$/, ""), query: url.searchParams, body, behaviour },
-        request,
-      )
-    : json(404, { description: "no such endpoint" });
-  if (operation) record(state, { request, url, body, operation, status: reply.status });
-  if (!behaviour.silent) send(response, reply);
+  const path = url.pathname.replace(/\/last_operation$/, "");
+  const asked: Asked = { operation, path, query: url.searchParams, body, behaviour };
+  const reply = await answer(state, asked, { request, response, intercept });
+  if (!reply) return void request.destroy();
+  record(state, { request, url, body, operation, status: reply.status });
+  if (behaviour.silent) return;
+  send(response, reply);
+  await intercept?.("answered", asked, reply.status);
+}
+
+/** Undefined for a request that never comes. */
+async function answer(state: BrokerState, asked: Asked, { request, intercept }: Exchange): Promise<Reply | undefined> {
+  if ((await intercept?.("received", asked)) === "cut") return undefined;
+  const reply = toReply(state, asked, request);
+  if ((await intercept?.("done", asked)) !== "fail") return reply;
+  delete state.things.get(asked.path)?.pending;
+  return json(500, { description: "it crashed" });
 }
 
 function send(response: ServerResponse, { status, text, headers }: Reply): void {
@@ -126,7 +158,9 @@ function toReply(state: BrokerState, asked: Asked, { headers }: IncomingMessage)
   if (!headers["x-broker-api-version"]) return json(412, { description: "X-Broker-API-Version is missing" });
   const { answer } = asked.behaviour;
   if (answer) return { status: answer.status, text: answer.text ?? "{}", headers: answer.headers ?? {} };
-  return refuse(state, asked) ?? answers[asked.operation](state, asked);
+  const refusal = refuse(state, asked);
+  if (refusal?.status === 422) passTime(state, asked.path);
+  return refusal ?? answers[asked.operation](state, asked);
 }
 
 const answers: Record<BrokerOperation, (state: BrokerState, asked: Asked) => Reply> = {
@@ -201,7 +235,22 @@ function poll({ things, behaviours }: BrokerState, { path }: Asked): Reply {
     const reply = json(200, { state: "in progress", description: "working on it" });
     return seconds === undefined ? reply : { ...reply, headers: { "retry-after": String(seconds) } };
   }
-  delete thing.pending;
-  if (pending.end === "gone" && pending.state === "succeeded") things.delete(path);
+  finish(things, path, thing);
   return json(200, { state: pending.state, description: pending.description });
+}
+
+function finish(things: BrokerState["things"], path: string, thing: Thing): void {
+  const { pending } = thing;
+  delete thing.pending;
+  if (pending?.end === "gone" && pending.state === "succeeded") things.delete(path);
+}
+
+/** An operation ends some time, also where nobody asks how far it is: each refusal counts as a question. */
+function passTime({ things }: BrokerState, path: string): void {
+  const [instance = path] = path.split("/service_bindings/");
+  for (const [other, thing] of things) {
+    if (!thing.pending || !(other === instance || other.startsWith(`${instance}/`))) continue;
+    if (thing.pending.polls > 0) thing.pending.polls -= 1;
+    else finish(things, other, thing);
+  }
 }

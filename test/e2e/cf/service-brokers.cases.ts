@@ -7,7 +7,6 @@ import type { Page } from "../support/api.ts";
 import type { Case, CaseRun, CommandCases } from "./support/case.ts";
 import { exists, findNamed, getNamed, isGone, read, type Shown } from "./support/objects.ts";
 
-const laptopOnly = "the pods of a node do not reach the broker, which runs beside the test";
 const FORBIDDEN = ["You are not authorized to perform the requested action"];
 
 const servers: TestBroker[] = [];
@@ -19,7 +18,7 @@ export function closeBrokers(): Promise<unknown> {
 
 /** A broker of the case's own, whose offering has the case's name, too; it is not registered. */
 async function startBroker(run: CaseRun): Promise<TestBroker> {
-  const server = await startTestBroker();
+  const server = await startTestBroker({ host: run.ground.stage.hostAddress });
   servers.push(server);
   const services = TEST_CATALOG.services.map((one) => ({ ...one, id: run.name, name: run.name }));
   server.set({ catalog: { services } });
@@ -51,7 +50,7 @@ const visibilities =
 const isRegistered = exists("service_brokers");
 const noOffering = isGone("service_offerings");
 
-const tables: readonly CommandCases[] = [
+export const BROKER_CASES: readonly CommandCases[] = [
   {
     command: "create-service-broker",
     cases: [
@@ -315,8 +314,3 @@ const tables: readonly CommandCases[] = [
     ],
   },
 ];
-
-export const BROKER_CASES: readonly CommandCases[] = tables.map(({ command, cases }) => ({
-  command,
-  cases: cases.map((one) => ({ ...one, laptopOnly })),
-}));

@@ -6,7 +6,6 @@ import { brokerOf, withInstance } from "./support/brokers.ts";
 import type { CaseRun, CommandCases } from "./support/case.ts";
 import { getNamed, makeSpace, read, to, type Shown } from "./support/objects.ts";
 
-const LAPTOP_ONLY = "its broker is in the process of the cases, which pods do not reach";
 const SHARE = "share-service {name} -s {name} -o {org}";
 
 async function sharedPath(run: CaseRun): Promise<string> {
@@ -55,7 +54,7 @@ const isSharedWithSpace = async (run: CaseRun): Promise<void> =>
 const isShared = async (run: CaseRun): Promise<void> => expect(await sharedWith(run)).toHaveLength(1);
 const isNotShared = async (run: CaseRun): Promise<void> => expect(await sharedWith(run)).toEqual([]);
 
-const cases: readonly CommandCases[] = [
+export const SHARED_SERVICE_CASES: readonly CommandCases[] = [
   {
     command: "share-service",
     cases: [
@@ -132,8 +131,3 @@ const cases: readonly CommandCases[] = [
     ],
   },
 ];
-
-export const SHARED_SERVICE_CASES: readonly CommandCases[] = cases.map((table) => ({
-  ...table,
-  cases: table.cases.map((one) => ({ ...one, laptopOnly: LAPTOP_ONLY })),
-}));

@@ -24,6 +24,7 @@ export async function startLaptopPlatform(parent = tmpdir()): Promise<TestPlatfo
     url: `http://localhost:${port}`,
     port,
     rawPort: port,
+    hostAddress: "127.0.0.1",
     kubeconfig: join(home, "kubeconfig"),
     pids: () => [pid()],
     async kill() {

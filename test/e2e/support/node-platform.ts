@@ -129,7 +129,7 @@ async function pushBuilder(operator: Operator, host: string, { home, languages }
   for (const folder of [run, builder]) rmSync(folder, { recursive: true });
 }
 
-function toValues({ registry, nodes }: TestNode, port: number): InstalledValues {
+function toValues({ registry, nodes, hostAddress }: TestNode, port: number): InstalledValues {
   const { host, username, password } = registry;
   return {
     image: { repository: `${host}/${CUPOLA_IMAGE}`, tag: TAG, pullSecrets: [{ name: PULL_SECRET }] },
@@ -150,6 +150,8 @@ function toValues({ registry, nodes }: TestNode, port: number): InstalledValues 
       { name: "cflinuxfs4", description: "Named by manifests of other platforms", substitute: "host" },
     ],
     admins: { users: ["admin"] },
+    // Brokers of spaces and log drains of users beside the tests.
+    spaceNetwork: { "broker-egress-cidrs": `${hostAddress}/32` },
     builders: { cnb: { builderImage: `${host}/${BUILDER_IMAGE}` } },
     registry: { prefix: `${host}/apps`, username, password, insecure: true, pull: { username, password } },
   };
@@ -185,6 +187,7 @@ function toBase({ node, front, operator, home, stop }: Parts): TestPlatformBase 
     url: `http://localhost:${front.port}`,
     port: front.port,
     rawPort: front.port,
+    hostAddress: node.hostAddress,
     kubeconfig,
     pids: () => listPlatformPids(node),
     async kill(which) {

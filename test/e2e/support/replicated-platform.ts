@@ -86,6 +86,7 @@ export async function startReplicatedPlatform({ operations = [] }: ReplicatedPla
     url: `http://localhost:${balancer.port}`,
     port: balancer.port,
     rawPort: replicas[0]?.port ?? 0,
+    hostAddress: "127.0.0.1",
     kubeconfig,
     pids: () => replicas.flatMap(({ child }) => child?.pid ?? []),
     kill: (which) => killOne(replicas, which),

@@ -16,6 +16,7 @@ interface SharedPlatform {
   port: number;
   kubeconfig: string;
   kubectl: string;
+  hostAddress: string;
   /** Objects of the system namespace that were there before any journey, as kubectl names them. */
   own: string[];
 }
@@ -23,7 +24,16 @@ interface SharedPlatform {
 const CLEAN_UP_MS = 180_000;
 
 /** Kinds of the system namespace that journeys make objects of. */
-const SHARED_KINDS = ["buildpacks", "domains", "isolationsegments", "orgquotas", "securitygroups", "stacks", "users"];
+const SHARED_KINDS = [
+  "buildpacks",
+  "domains",
+  "isolationsegments",
+  "orgquotas",
+  "securitygroups",
+  "servicebrokers",
+  "stacks",
+  "users",
+];
 const IN_SYSTEM = ["-n", SYSTEM_NAMESPACE];
 
 /** Starts one and describes it in a file. @returns the file, and what ends it */
@@ -31,17 +41,24 @@ export async function sharePlatform(
   options: NodePlatformOptions,
 ): Promise<{ file: string; stop: () => Promise<void> }> {
   const { base, node } = await startNodePlatform(options);
-  const { url, port, kubeconfig, home } = base;
+  const { url, port, kubeconfig, hostAddress, home } = base;
   const file = join(home, "shared-platform.json");
   const own = await listShared(kubectlOf(node.kubectl, kubeconfig), SHARED_KINDS);
-  const described: SharedPlatform = { url, port, kubeconfig, kubectl: node.kubectl, own };
+  const described: SharedPlatform = { url, port, kubeconfig, kubectl: node.kubectl, hostAddress, own };
   writeFileSync(file, JSON.stringify(described));
   return { file, stop: () => base.stop() };
 }
 
 /** The platform of the file for one journey, with a home of its own. Its processes are not the journey's to kill. */
 export function joinPlatform(file: string): { base: TestPlatformBase; kubectl: string } {
-  const { url, port, kubeconfig, kubectl, own: shared } = JSON.parse(readFileSync(file, "utf8")) as SharedPlatform;
+  const {
+    url,
+    port,
+    kubeconfig,
+    kubectl,
+    hostAddress,
+    own: shared,
+  } = JSON.parse(readFileSync(file, "utf8")) as SharedPlatform;
   const home = mkdtempSync(join(tmpdir(), "cupola-e2e-"));
   const own = join(home, "kubeconfig");
   copyFileSync(kubeconfig, own);
@@ -51,6 +68,7 @@ export function joinPlatform(file: string): { base: TestPlatformBase; kubectl: s
     url,
     port,
     rawPort: port,
+    hostAddress,
     kubeconfig: own,
     pids: () => [],
     kill: () => Promise.reject(new Error("this platform serves other journeys, too: run this one alone")),
@@ -88,10 +106,23 @@ async function listShared(run: Kubectl, kinds: readonly string[]): Promise<strin
     .map(({ kind, metadata }) => `${kind.toLowerCase()}.cupola.dev/${metadata.name}`);
 }
 
+/** Instances first, without a word to brokers, which may be gone: orgs and brokers would wait for them. */
+async function forgetServices(run: Kubectl): Promise<void> {
+  const { items } = JSON.parse(await run("get", "serviceinstances.cupola.dev", "-A", "-o", "json")) as {
+    items: { metadata: { namespace: string; name: string }; spec: { type?: string } }[];
+  };
+  for (const { metadata, spec } of items) {
+    const object = [`serviceinstances.cupola.dev/${metadata.name}`, "-n", metadata.namespace];
+    if (spec.type === "managed") await run("patch", ...object, "--type=merge", "-p", '{"spec":{"purge":true}}');
+    await run("delete", ...object, "--wait=false");
+  }
+}
+
 /** Removes what journeys make: orgs, people, all in the first space, and what they set for all. @param own objects that stay */
 async function cleanUp(run: Kubectl, own: readonly string[]): Promise<void> {
   const orgs = (await run("get", "orgs.cupola.dev", "-o", "name")).split("\n").filter(Boolean);
   const others = orgs.filter((org) => org !== `org.cupola.dev/${LOCAL_ORG}`);
+  await forgetServices(run);
   await run("delete", "apps.cupola.dev,routes.cupola.dev", "--all", "-n", "local-dev");
   await run("delete", "serviceaccounts", "-n", "default", "--field-selector=metadata.name!=default");
   if (others.length > 0) await run("delete", ...others);

@@ -26,6 +26,8 @@ export interface TestPlatformBase {
   /** Where bytes reach the platform itself, with nothing in between. */
   rawPort: number;
   kubeconfig: string;
+  /** The address of this machine at which the platform reaches servers of this process, such as a service broker. */
+  hostAddress: string;
   /** Processes of the platform that run now. */
   pids(): number[];
   /** SIGKILL to one process of the platform, by a number in [0, 1). Resolves when it is gone. */

@@ -23,7 +23,7 @@ export async function closeBrokers(): Promise<void> {
 /** Starts a broker of the case's name, and lets everybody use its plans: `database`, `small` and `large`. */
 export async function withBroker(run: CaseRun): Promise<void> {
   const { name, ground } = run;
-  const broker = await startTestBroker();
+  const broker = await startTestBroker({ host: ground.stage.hostAddress });
   brokers.set(name, broker);
   const { url, username, password } = broker;
   const authentication = { type: "basic", credentials: { username, password } };
