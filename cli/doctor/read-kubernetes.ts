@@ -2,7 +2,7 @@
 import type { BackendClass } from "../../crds/backend-class/backend-class.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import { listManifests } from "../../crds/manifests.ts";
-import { ClusterRole, SelfSubjectAccessReview, SelfSubjectRulesReview } from "../../kube/api/builtin.ts";
+import { ClusterRole, Role, SelfSubjectAccessReview, SelfSubjectRulesReview } from "../../kube/api/builtin.ts";
 import { parseQuantity } from "../../kube/api/quantity.ts";
 import type { Condition, KubeObject } from "../../kube/api/object.ts";
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";
@@ -40,63 +40,83 @@ export async function readServer({ kube, call, surroundings }: FactReader): Prom
   };
 }
 
-/** Kinds that the chart creates, as RBAC names them. */
-const CREATED: readonly (readonly [group: string, resource: string])[] = [
+type KindOfRBAC = readonly [group: string, resource: string];
+
+/** Kinds without a namespace that the chart creates, as RBAC names them. */
+const CREATED_IN_CLUSTER: readonly KindOfRBAC[] = [
   ["", "namespaces"],
+  ["apiextensions.k8s.io", "customresourcedefinitions"],
+  ["rbac.authorization.k8s.io", "clusterroles"],
+  ["rbac.authorization.k8s.io", "clusterrolebindings"],
+  ["admissionregistration.k8s.io", "validatingadmissionpolicies"],
+  ["admissionregistration.k8s.io", "validatingadmissionpolicybindings"],
+];
+
+/** Kinds that the chart creates in its namespace. */
+const CREATED_IN_NAMESPACE: readonly KindOfRBAC[] = [
   ["", "serviceaccounts"],
   ["", "secrets"],
   ["", "configmaps"],
   ["", "services"],
-  ["apiextensions.k8s.io", "customresourcedefinitions"],
-  ["rbac.authorization.k8s.io", "clusterroles"],
-  ["rbac.authorization.k8s.io", "clusterrolebindings"],
   ["rbac.authorization.k8s.io", "roles"],
   ["rbac.authorization.k8s.io", "rolebindings"],
-  ["admissionregistration.k8s.io", "validatingadmissionpolicies"],
-  ["admissionregistration.k8s.io", "validatingadmissionpolicybindings"],
   ["apps", "deployments"],
   ["batch", "jobs"],
   ["policy", "poddisruptionbudgets"],
   ["networking.k8s.io", "networkpolicies"],
 ];
 
+/** Rights by namespace come with a namespace. A RoleBinding gives none over kinds that have no namespace. */
+type Scope = { namespace?: string };
+const IN_CLUSTER: Scope = {};
+const IN_NAMESPACE: Scope = { namespace: SYSTEM_NAMESPACE };
+
+/** No such namespace exists, so whoever has a right there has it everywhere: a review of rules needs some namespace. */
+const NO_NAMESPACE = "cupola-doctor-none";
+
 /** Rights that an installation needs: to create what the chart has, and all that its roles give. */
 export async function readMissingRights(reader: FactReader): Promise<string[]> {
-  const reviews = CREATED.map(async ([group, resource]) =>
-    (await isAllowed(reader, { group, resource, verb: "create" })) ? [] : [`create ${nameOf(group, resource)}`],
-  );
-  const mayEscalate = await isAllowed(reader, {
-    group: ClusterRole.group,
-    resource: ClusterRole.plural,
-    verb: "escalate",
-  });
-  return [...(await Promise.all(reviews)).flat(), ...(mayEscalate ? [] : await readMissingRules(reader))];
+  const missing = await Promise.all([
+    ...CREATED_IN_CLUSTER.map((kind) => readMissingCreate(reader, kind, IN_CLUSTER)),
+    ...CREATED_IN_NAMESPACE.map((kind) => readMissingCreate(reader, kind, IN_NAMESPACE)),
+    readMissingRules(reader, ClusterRole, IN_CLUSTER),
+    readMissingRules(reader, Role, IN_NAMESPACE),
+  ]);
+  return [...new Set(missing.flat())];
+}
+
+async function readMissingCreate(reader: FactReader, [group, resource]: KindOfRBAC, scope: Scope): Promise<string[]> {
+  const isCreatable = await isAllowed(reader, { group, resource, verb: "create", ...scope });
+  return isCreatable ? [] : [`create ${nameOf(group, resource)}`];
 }
 
 const nameOf = (group: string, resource: string): string => (group === "" ? resource : `${resource}.${group}`);
 
 async function isAllowed(
   { kube, call }: FactReader,
-  attributes: { group: string; resource: string; verb: string },
+  resourceAttributes: { group: string; resource: string; verb: string } & Scope,
 ): Promise<boolean> {
-  const resourceAttributes = { ...attributes, namespace: SYSTEM_NAMESPACE };
   const { status } = await kube.review(SelfSubjectAccessReview, { spec: { resourceAttributes } }, call);
   return status?.allowed ?? false;
 }
 
-/** Kubernetes refuses a role with rights that its author lacks. */
-async function readMissingRules({ kube, call }: FactReader): Promise<string[]> {
-  const { status } = await kube.review(SelfSubjectRulesReview, { spec: { namespace: SYSTEM_NAMESPACE } }, call);
+/** Kubernetes refuses a role with rights that its author lacks, unless the author may escalate. */
+async function readMissingRules(
+  reader: FactReader,
+  roles: typeof ClusterRole | typeof Role,
+  scope: Scope,
+): Promise<string[]> {
+  if (await isAllowed(reader, { group: roles.group, resource: roles.plural, verb: "escalate", ...scope })) return [];
+  const { namespace = NO_NAMESPACE } = scope;
+  const { status } = await reader.kube.review(SelfSubjectRulesReview, { spec: { namespace } }, reader.call);
   // Another authorizer than RBAC may know more.
   if (!status || status.incomplete) return [];
   const wanted = [...listManifests().flatMap(({ objects }) => objects), ...listOperationManifests()]
-    .filter(({ kind }) => kind === "ClusterRole" || kind === "Role")
+    .filter(({ kind }) => kind === roles.kind)
     .flatMap((role) => (role["rules"] ?? []) as PolicyRule[]);
-  const missing = missingRules(status.resourceRules as PolicyRule[], wanted).flatMap(
-    ({ verbs, apiGroups, resources }) =>
-      (resources ?? []).map((resource) => `${verbs.join(",")} ${nameOf(apiGroups?.[0] ?? "", resource)}`),
+  return missingRules(status.resourceRules as PolicyRule[], wanted).flatMap(({ verbs, apiGroups, resources }) =>
+    (resources ?? []).map((resource) => `${verbs.join(",")} ${nameOf(apiGroups?.[0] ?? "", resource)}`),
   );
-  return [...new Set(missing)];
 }
 
 const Gateway: ResourceRef = {

@@ -60,6 +60,9 @@ describe.skipIf(reason)("cup doctor --cluster", () => {
         const seen = "--resource=ingressclasses.networking.k8s.io,apiservices.apiregistration.k8s.io";
         await world.kubectl("create", "clusterrole", "reader", "--verb=get,list", seen);
         await world.kubectl("create", "clusterrolebinding", "reader", "--clusterrole=reader", "--user=reader");
+        // All rights in the chart's namespace are not enough for kinds of the whole cluster.
+        const there = ["-n", SYSTEM_NAMESPACE, "--clusterrole=cluster-admin", "--user=reader"];
+        await world.kubectl("create", "rolebinding", "reader", ...there);
       },
       words: "that an installation needs",
       mend: () =>
