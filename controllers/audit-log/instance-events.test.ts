@@ -62,7 +62,11 @@ test.each<[name: string, states: LRP[], events: string[]]>([
     ].map((one) => withSpec({ readinessHealthCheck: { type: "process" } }, one)),
     ["crash 0", "app.crash 0"],
   ],
-  ["a crash whose count was reset", [lrp({ ...running, crashCount: 3 }), lrp({ ...other, crashCount: 1 })], []],
+  [
+    "a crash whose count began anew",
+    [lrp({ ...running, crashCount: 3 }), lrp({ ...other, crashCount: 1 })],
+    ["crash 0", "app.crash 0"],
+  ],
   ["a crash that is not counted yet", [lrp(running), lrp({ ...crashed, crashCount: 0 }), lrp(other)], []],
 ])("%s", (_name, states, events) => {
   expect(typesOf(states)).toEqual(events);

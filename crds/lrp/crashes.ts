@@ -3,7 +3,8 @@ import type { LrpInstance } from "./lrp.ts";
 
 type Counted = Pick<LrpInstance, "crashCount">;
 
-/** An instance that was not shown before begins at no crash. A count that a runner began anew says of none. */
+/** An instance that was not shown before begins at no crash. A lower count is one that began anew: all of it is since. */
 export function crashesSince(was: Counted | undefined, instance: Counted): number {
-  return Math.max(0, (instance.crashCount ?? 0) - (was?.crashCount ?? 0));
+  const [before, count] = [was?.crashCount ?? 0, instance.crashCount ?? 0];
+  return count < before ? count : count - before;
 }

@@ -108,7 +108,8 @@ test("each crash of an instance is counted", async () => {
     );
   tell(LRP, added(at(3), true));
   tell(LRP, modified(at(3), at(4, 1)));
-  expect(await series("cupola_instance_crashes")).toEqual(['cupola_instance_crashes_total{runner="process"} 2']);
+  tell(LRP, modified(at(4, 1), at(1, 0)));
+  expect(await series("cupola_instance_crashes")).toEqual(['cupola_instance_crashes_total{runner="process"} 3']);
 });
 
 test("tasks are counted by result", async () => {

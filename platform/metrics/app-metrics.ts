@@ -35,7 +35,7 @@ const APP_STARTS = {
 const CRASHES = {
   name: "cupola_instance_crashes_total",
   type: "counter",
-  help: "Crashes of instances, by runner class; one after five healthy minutes may not be counted.",
+  help: "Crashes of instances, by runner class.",
   labels: { runner: NAME },
 } as const satisfies MetricDefinition;
 const TASKS = {

@@ -38,7 +38,14 @@ function makeContext(instancesDir: string): RunnerContext {
     },
     meter: createUsageMeter({ intervalMs: 50 }),
     ports: createPortPool(),
-    timings: { drain: 0, grace: 1000, startCheck: 50, firstSample: 300, backoff: (delayMs) => delayMs },
+    timings: {
+      drain: 0,
+      grace: 1000,
+      startCheck: 50,
+      firstSample: 300,
+      recovery: 300_000,
+      backoff: (delayMs) => delayMs,
+    },
     now: () => new Date(),
     limitStarts: (start) => start(),
     isLeader: () => true,
@@ -188,6 +195,18 @@ describe("an instance", () => {
     expect(logs()).toContain('API/0 OUT Process has crashed with type: "web"');
     slot.restart("again");
     await vi.waitFor(() => expect(slot.status()).toMatchObject({ restart: "again", crashCount: 1 }), soon);
+  });
+
+  it("has no crash any more after a long healthy run, so that the next one is one more", async () => {
+    context.timings.recovery = 200;
+    const failOnce = `const fs = require("fs"); if (!fs.existsSync("failed")) { fs.writeFileSync("failed", ""); process.exit(1); }`;
+    const counts: (number | undefined)[] = [];
+    const slot = open(lrp(`${failOnce} ${server}`), { onChange: () => void counts.push(slot.status().crashCount) });
+    await vi.waitFor(() => expect(slot.status()).toMatchObject({ state: "Running", ready: true }), soon);
+    await vi.waitFor(() => expect(counts).toContain(1), soon);
+    await vi.waitFor(() => expect(slot.status().crashCount).toBeUndefined(), soon);
+    process.kill(((await (await fetch(url(slot))).json()) as { pid: number }).pid, "SIGKILL");
+    await vi.waitFor(() => expect(slot.status()).toMatchObject({ crashCount: 1 }), soon);
   });
 
   it("crashes when it does not open its port in time", async () => {

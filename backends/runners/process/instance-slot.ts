@@ -142,11 +142,15 @@ function toRunOutcome({ context, index, lrp }: InstanceSlotOptions, error: unkno
   return { kind: "unstartable", details: error instanceof Error ? error.message : String(error), ranMs: 0 };
 }
 
-function runOnce(options: InstanceSlotOptions, state: State, record: InstanceRecord): Promise<RunOutcome> {
+async function runOnce(options: InstanceSlotOptions, state: State, record: InstanceRecord): Promise<RunOutcome> {
   const { context, lrp } = options;
-  const publish = (now: InstanceRecord): void => set(options, state, presentInstance(context, now));
+  const recovery = forgetCrashesLater(options, state);
+  const publish = (now: InstanceRecord): void => {
+    set(options, state, presentInstance(context, now));
+    recovery.observe(now);
+  };
   publish(record);
-  return runInstance({
+  const run = runInstance({
     context,
     lrp,
     record,
@@ -158,6 +162,28 @@ function runOnce(options: InstanceSlotOptions, state: State, record: InstanceRec
       onUsage: (usage) => (state.usage = usage),
     },
   });
+  return run.finally(() => recovery.end());
+}
+
+/** A long healthy run ends the count of crashes, and the status shows it, so that the next crash is seen as one more. */
+function forgetCrashesLater(
+  options: InstanceSlotOptions,
+  state: State,
+): { observe: (record: InstanceRecord) => void; end: () => void } {
+  const { now, timings } = options.context;
+  let timer: NodeJS.Timeout | undefined;
+  const forget = (): void => {
+    state.crashCount = 0;
+    set(options, state, { crashCount: undefined });
+  };
+  return {
+    observe(record) {
+      if (record.state !== "Running" || state.crashCount === 0 || timer) return;
+      const ranMs = now().getTime() - Date.parse(record.since);
+      timer = setTimeout(forget, Math.max(0, timings.recovery - ranMs)).unref();
+    },
+    end: () => clearTimeout(timer),
+  };
 }
 
 async function newRecord({ context, lrp, index }: InstanceSlotOptions, state: State): Promise<InstanceRecord> {

@@ -9,6 +9,7 @@ import { hostEnvironment } from "../../host/host-environment.ts";
 import { prepareLaunch } from "../../host/prepare-launch.ts";
 import type { IsolateFiles } from "../../host/private-files.ts";
 import { restoreDroplet, unmarkRestored } from "../../host/restore-droplet.ts";
+import { crashResetMs } from "./crash-backoff.ts";
 import type { SpoiledDroplets } from "./spoiled-droplets.ts";
 import type { UsageMeter } from "./usage-meter.ts";
 import type { PortPool } from "./port-pool.ts";
@@ -50,6 +51,8 @@ export interface RunnerTimings {
   startCheck: number;
   /** Minimum age at which an instance with a process check is measured and counts as up. */
   firstSample: number;
+  /** After so long a healthy run an instance's crashes are forgotten. */
+  recovery: number;
   /** Shortens the crash back-off's delays in tests; else the identity. */
   backoff: (delayMs: number) => number;
 }
@@ -60,6 +63,7 @@ export const defaultTimings: RunnerTimings = {
   grace: GRACE_SECONDS * 1000,
   startCheck: 1000,
   firstSample: 300,
+  recovery: crashResetMs,
   backoff: (delayMs) => delayMs,
 };
 
