@@ -6,6 +6,7 @@ import { SYSTEM_NAMESPACE, WORKLOADS_GROUP } from "./groups.ts";
 import { INTERNAL_LABELS } from "./labels.ts";
 import { LRP } from "./lrp/lrp.ts";
 import { RouteBinding } from "./route-binding/route-binding.ts";
+import { TaskRun } from "./task-run/task-run.ts";
 
 const RBAC = "rbac.authorization.k8s.io";
 
@@ -30,7 +31,7 @@ const CLUSTER_RULES: readonly object[] = [
   { apiGroups: [""], resources: ["namespaces"], verbs: ["get", "list", "watch", "create", "patch"] },
   {
     apiGroups: [WORKLOADS_GROUP],
-    resources: [LRP.plural, RouteBinding.plural],
+    resources: [LRP.plural, TaskRun.plural, RouteBinding.plural],
     verbs: ["get", "list", "watch", "create", "patch", "delete"],
   },
   { apiGroups: [WORKLOADS_GROUP], resources: [BackendClass.plural], verbs: ["get", "list", "watch"] },

@@ -6,6 +6,7 @@ import { INTERNAL_LABELS, OBSERVE_LABELS } from "./labels.ts";
 import { LRP } from "./lrp/lrp.ts";
 import { REGISTRY_SECRET } from "./registry-secret.ts";
 import { RouteBinding } from "./route-binding/route-binding.ts";
+import { TaskRun } from "./task-run/task-run.ts";
 import { foreignKeysKept, forbid, metadataOf, RESERVED_NAMESPACE } from "./platform-policies.ts";
 
 const HUB = OBSERVE_LABELS.hub;
@@ -33,14 +34,14 @@ const IN_OWN_NAMESPACE = forbid(
   `the hub writes in its own namespaces only, which have the label ${HUB}`,
 );
 
-/** LRPs and RouteBindings of the hub have its label, the marks of no other object's child, and nothing of what others keep in the namespace. */
+/** LRPs, TaskRuns and RouteBindings of the hub have its label, the marks of no other object's child, and nothing of what others keep in the namespace. */
 function contentPolicy(): AdmissionPolicy {
   const isOurs = (object: string): string => `${labelOf(object, HUB)} == variables.home`;
   const isLent = `object != null && ${labelOf("oldObject", HUB)} == '' && ${labelOf("oldObject", CONSENT)} == variables.home`;
   const owners = (object: string): string => metadataOf(object, "ownerReferences");
   return {
     name: "hub-contents.cupola.dev",
-    resources: [toPolicyResource(LRP), toPolicyResource(RouteBinding)],
+    resources: [LRP, TaskRun, RouteBinding].map((kind) => toPolicyResource(kind)),
     operations: ["CREATE", "UPDATE", "DELETE"],
     matchConditions: [ONLY_HUB],
     variables: [HUB_OF_NAMESPACE],
@@ -57,7 +58,7 @@ function contentPolicy(): AdmissionPolicy {
       ),
       forbid(
         `object == null || oldObject != null || (${ownSecretsOnly()} && (!has(object.spec.volumes) || size(object.spec.volumes) == 0))`,
-        `LRPs of the hub use Secrets of variables that the hub made, ${REGISTRY_SECRET} to pull images, no other Secrets, and no volumes`,
+        `LRPs and TaskRuns of the hub use Secrets of variables that the hub made, ${REGISTRY_SECRET} to pull images, no other Secrets, and no volumes`,
       ),
       forbid(
         "object == null || !has(object.spec.destinations) || object.spec.destinations.all(one, !has(one.namespace))",

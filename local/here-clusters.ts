@@ -12,6 +12,7 @@ import { Cluster } from "../crds/cluster/cluster.ts";
 import { HERE_LABEL } from "../crds/cluster/local-cluster.ts";
 import { LRP } from "../crds/lrp/lrp.ts";
 import { RouteBinding } from "../crds/route-binding/route-binding.ts";
+import { TaskRun } from "../crds/task-run/task-run.ts";
 import { SYSTEM_NAMESPACE } from "../crds/groups.ts";
 import { PLATFORM_GROUP } from "../crds/platform-role.ts";
 import { systemObject } from "../crds/settings-object.ts";
@@ -128,7 +129,10 @@ async function start(
   };
   const installer = connect(known.hub);
   await installManifests(installer);
-  await applyObjects(installer, [systemObject(BackendClass, "process", { role: "runner", default: true })]);
+  await applyObjects(installer, [
+    systemObject(BackendClass, "process", { role: "runner", default: true }),
+    systemObject(BackendClass, "process-task", { role: "task-runner", default: true }),
+  ]);
   await startRunner({ name, dir, home, admin, informers, client: connect(known.runner), log }, disposables);
   await announce(name, admin, { server: server.url, ca: server.ca, token: known.hub });
 }
@@ -162,8 +166,9 @@ async function startRunner(
     onError: (err, what) => log.error({ err }, what),
   });
   disposables.defer(() => runner.stop("stop"));
-  // It reads both when it starts.
+  // It reads these when it starts.
   informers.ensure(LRP);
+  informers.ensure(TaskRun);
   informers.ensure(RouteBinding);
   await informers.waitSynced(SYNC_DEADLINE_MS);
   await runner.start();

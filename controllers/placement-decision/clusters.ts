@@ -14,6 +14,18 @@ export function listClusterFacts(read: Reader): ClusterFacts[] {
   return [localFacts(read.list(BackendClass)), ...read.list(Cluster).map(toFacts)];
 }
 
+/** As listClusterFacts, with the classes that run tasks. A task is never split. */
+export function listTaskClusterFacts(read: Reader): ClusterFacts[] {
+  const toRunners = (classes: readonly { role: string; name: string }[]): ClusterFacts["runners"] =>
+    new Map(classes.filter(({ role }) => role === "task-runner").map(({ name }) => [name, undefined]));
+  const own = read.list(BackendClass);
+  const ownClasses = own.map(({ metadata: { name }, spec: { role } }) => ({ role, name }));
+  return [
+    { ...localFacts(own), runners: toRunners(ownClasses) },
+    ...read.list(Cluster).map((one) => ({ ...toFacts(one), runners: toRunners(one.status?.classes ?? []) })),
+  ];
+}
+
 export function localFacts(classes: readonly BackendClass[]): ClusterFacts {
   const runners = classes.filter(({ spec }) => spec.role === "runner");
   return {

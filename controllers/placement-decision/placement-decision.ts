@@ -35,9 +35,10 @@ import { mirrorController } from "./mirror.ts";
 import { findInstances, planFor, type PlanForOptions, type SegmentPlan } from "./segment-plan.ts";
 
 const UNREAD_MS = 500;
+import { taskPlacementController } from "./task-placement.ts";
 
 export function placementControllers(): Controller[] {
-  return [placementController(), mirrorController()];
+  return [placementController(), mirrorController(), taskPlacementController()];
 }
 
 /** Makes, changes and removes the decision of a Process. */

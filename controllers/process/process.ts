@@ -36,6 +36,7 @@ import {
   mapAppToOwned,
   withoutDeleting,
 } from "../shared/app-owned.ts";
+import { withSecrets } from "../shared/cluster-secrets.ts";
 import { indexByGUID, GUID_INDEX, resolveGUID } from "../shared/guid.ts";
 import { isObserved } from "../shared/is-observed.ts";
 import {
@@ -57,7 +58,6 @@ import { CLUSTERS_FINALIZER, endElsewhere, listHolders, planEnd } from "./end-on
 import { lrpName } from "./lrp.ts";
 import { makeLRP, type LRPContext } from "./make-lrp.ts";
 import { reconcilePlaced } from "./placed.ts";
-import { withSecrets } from "./cluster-secrets.ts";
 import {
   desiredInstances,
   planHeldRollout,
@@ -156,7 +156,7 @@ async function reconcileProcess(
     : (planAttached(process, lrps, context) ??
       reconcileLRPs(process, app, { guid, appGUID, apiURL, isKnownToAll, read, history, clusters }));
   return {
-    ...(await withSecrets(planned, context)),
+    ...(await withSecrets(planned, LRP, context)),
     ...toAppOwnership(app, appGUID, labels),
     ...(adopted && { spec: adopted }),
   };

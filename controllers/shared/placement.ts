@@ -23,3 +23,6 @@ export function findPlacement(read: Reader, namespace: string | undefined): Segm
     read.find(IsolationSegment, { namespace: SYSTEM_NAMESPACE, name: segment })?.spec ?? {};
   return placement && { segment, placement, failover };
 }
+
+/** Condition of a Task whose segment has a placement: whether a cluster was chosen for it. */
+export const TASK_PLACED = "Placed";

@@ -12,7 +12,7 @@ import { TaskRun } from "../../crds/task-run/task-run.ts";
 import { omitUndefined } from "../../kube/api/omit-undefined.ts";
 import { apiVersionOf } from "../../kube/api/resource-ref.ts";
 import type { Draft } from "../../kube/client/client.ts";
-import type { ReadyDraft, ReconcileResult } from "../../kube/controller/controller.ts";
+import { NotReady, type ReadyDraft, type ReconcileResult } from "../../kube/controller/controller.ts";
 import { toDropletArtifact } from "../shared/droplet-artifact.ts";
 import { planRunningEnv } from "../shared/running-env.ts";
 import type { ServicesSnapshot } from "../shared/services-snapshot.ts";
@@ -81,6 +81,21 @@ export function planTaskRun(input: TaskInput): Draft {
       cancelled,
     }),
   };
+}
+
+/** As another cluster has it: with a name that a restored platform finds. @throws NotReady when it mounts volumes */
+export function toRemoteRun(
+  run: Draft,
+  { name, guid, hub }: { name: string; guid: string; hub: string | undefined },
+): Draft {
+  const { volumes = [] } = run["spec"] as TaskRun["spec"];
+  if (volumes.length > 0)
+    throw new NotReady(
+      "VolumesElsewhere",
+      "the task mounts volumes of bound services, which are on the platform's own cluster only: start the app once and run the task again, and it is placed there, where its segment's placement includes cluster local",
+      { isFailure: true },
+    );
+  return { ...run, metadata: { ...run.metadata, name: generatedName(name, `${hub}/${guid}`) } };
 }
 
 const mountsOf = ({ files, volumes }: ServicesSnapshot): Pick<TaskRun["spec"], "serviceFiles" | "volumes"> =>

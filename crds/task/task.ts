@@ -89,6 +89,11 @@ export const Task = defineKind({
     sequenceID: z.int().min(1).optional().describe("The number by which cf names the task, counted per app."),
     failureReason: z.string().max(MAX_DETAILS).optional().describe("Why it failed."),
     droplet: z.string().max(253).optional().describe("The Droplet that it runs in."),
+    cluster: z
+      .string()
+      .max(63)
+      .optional()
+      .describe("The cluster that runs it, where its isolation segment has a placement. It stays the same."),
     startedAt: z.string().max(64).optional().describe("When the command was started (RFC 3339)."),
     finishedAt: z.string().max(64).optional(),
   }),

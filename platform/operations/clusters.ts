@@ -2,8 +2,10 @@
 import type { Logger } from "pino";
 import { Cluster } from "../../crds/cluster/cluster.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
+import { TaskRun } from "../../crds/task-run/task-run.ts";
 import type { ClusterObservation, ObserveClusters } from "../../controllers/cluster/plan.ts";
 import { Namespace } from "../../kube/api/builtin.ts";
+import { resourceId } from "../../kube/api/resource-ref.ts";
 import { createClusterProvider, type ClusterProvider, type ProviderTiming } from "../../kube/cache/cluster-provider.ts";
 import type { Informers } from "../../kube/cache/informers.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
@@ -92,9 +94,13 @@ function toObservations(
   };
 }
 
+/** Kinds to which a chart of an earlier release gives no right: what needs them says so, and all else goes on. */
+const LATER_KINDS: ReadonlySet<string> = new Set([resourceId(TaskRun)]);
+
 function listRefused(provider: ClusterProvider, name: string): string[] {
   const watches = provider.find(name)?.informers.status() ?? [];
-  return [...new Set(watches.filter(({ state }) => state === "parked").map(({ resource }) => resource))].toSorted();
+  const parked = watches.filter(({ state }) => state === "parked").map(({ resource }) => resource);
+  return [...new Set(parked)].filter((resource) => !LATER_KINDS.has(resource)).toSorted();
 }
 
 interface Engaging {

@@ -2,6 +2,7 @@
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, expect, test } from "vitest";
+import { PlacementDecision } from "../../crds/placement-decision/placement-decision.ts";
 import type { Informers } from "../../kube/cache/informers.ts";
 import { createClient } from "../../kube/client/create-client.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
@@ -73,7 +74,10 @@ function relayTo(clients: Record<string, KubeClient>, decisions: Decision[], fau
       return () => undefined;
     },
   };
-  const informers = { ensure: () => ({ store, release: () => undefined }) } as unknown as Informers;
+  const none = { onChange: () => () => undefined };
+  const informers = {
+    ensure: (ref: unknown) => ({ store: ref === PlacementDecision ? store : none, release: () => undefined }),
+  } as unknown as Informers;
   const clusters = {
     provider: { find: (name: string) => clients[name] && { client: clients[name] } },
     listTelemetry: () => Object.keys(clients).map((url) => ({ url, token: `token of ${url}` })),

@@ -1,9 +1,10 @@
-// Which other clusters have logs and instances of an app: those that have processes of it, and those that had some lately.
+// Which other clusters have logs and instances of an app: those that have processes or tasks of it, and those that had some lately.
 import { LRUCache } from "lru-cache";
 import { LOCAL_CLUSTER } from "../../crds/cluster/local-cluster.ts";
 import { LABELS } from "../../crds/labels.ts";
 import { listIndexes } from "../../crds/lrp/index-pool.ts";
 import { PlacementDecision } from "../../crds/placement-decision/placement-decision.ts";
+import { Task } from "../../crds/task/task.ts";
 import type { Informers } from "../../kube/cache/informers.ts";
 
 /** Apps of which is known where they ran: their last lines stay readable when they have stopped. */
@@ -18,14 +19,22 @@ export interface PlacedApps {
 
 export function followPlacedApps(informers: Informers): PlacedApps {
   const { store, release } = informers.ensure(PlacementDecision);
+  const tasks = informers.ensure(Task);
   const remembered = new LRUCache<string, ReadonlySet<string>>({ max: MAX_REMEMBERED });
-  const unsubscribe = store.onChange(({ object: { spec, status } }) => {
-    const names = [...spec.assignments.map(({ cluster }) => cluster), ...(status?.clusters ?? []).map(nameOf)];
+  const remember = (app: string, names: readonly string[]): void => {
     const elsewhere = names.filter((name) => name !== LOCAL_CLUSTER);
-    const known = remembered.get(spec.app);
-    if (elsewhere.some((name) => !known?.has(name)))
-      remembered.set(spec.app, new Set([...(known ?? []), ...elsewhere]));
-  });
+    const known = remembered.get(app);
+    if (elsewhere.some((name) => !known?.has(name))) remembered.set(app, new Set([...(known ?? []), ...elsewhere]));
+  };
+  const stops = [
+    store.onChange(({ object: { spec, status } }) =>
+      remember(spec.app, [...spec.assignments.map(({ cluster }) => cluster), ...(status?.clusters ?? []).map(nameOf)]),
+    ),
+    tasks.store.onChange(({ object: { metadata, status } }) => {
+      const app = metadata.labels?.[LABELS.app];
+      if (app !== undefined && status?.cluster !== undefined) remember(app, [status.cluster]);
+    }),
+  ];
   return {
     isOn: (cluster, app) => remembered.get(app)?.has(cluster) === true,
     isAssigned(cluster, { process, index }) {
@@ -34,8 +43,9 @@ export function followPlacedApps(informers: Informers): PlacedApps {
       return assigned.some(({ indexes }) => listIndexes(indexes).includes(index));
     },
     release() {
-      unsubscribe();
+      for (const stop of stops) stop();
       release();
+      tasks.release();
     },
   };
 }

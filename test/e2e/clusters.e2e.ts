@@ -151,6 +151,19 @@ describe.skipIf(chosenPlatformKind() !== "laptop")("a second cluster", () => {
     });
   });
 
+  test("a task of the app runs on a cluster of its segment, with its output and its exit", async () => {
+    const tasks = async (): Promise<{ state: string; cluster: string | undefined }[]> => {
+      const { output } = await stage.kubectl("get", "tasks.cupola.dev", "-A", "-o", "json");
+      const { items } = JSON.parse(output) as { items: { status?: { state: string; cluster?: string } }[] };
+      return items.map(({ status }) => ({ state: status?.state ?? "", cluster: status?.cluster }));
+    };
+    expect(await cup("run", "shop", "--", "echo hello from the other cluster")).toContain(
+      "hello from the other cluster",
+    );
+    expect(await tasks()).toEqual([{ state: "Succeeded", cluster: "west" }]);
+    expect((await stage.cup("run", "shop", "--", "exit 7")).output).toMatch(/status 7|exit.* 7/i);
+  });
+
   test("a lost cluster's instances start elsewhere when an operator says so, and end there when it is back", async () => {
     await cup("segments", "place", "shared", "--clusters", "all");
     await cup("clusters", "stop", "west");

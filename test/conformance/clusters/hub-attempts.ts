@@ -23,6 +23,7 @@ const NAMESPACES = "/api/v1/namespaces";
 const LRPS = (namespace: string): string => `/apis/workloads.cupola.dev/v1alpha1/namespaces/${namespace}/lrps`;
 const ROUTES = (namespace: string): string =>
   `/apis/workloads.cupola.dev/v1alpha1/namespaces/${namespace}/routebindings`;
+const TASK_RUNS = (namespace: string): string => `/apis/workloads.cupola.dev/v1alpha1/namespaces/${namespace}/taskruns`;
 const SECRETS = (namespace: string): string => `${NAMESPACES}/${namespace}/secrets`;
 
 const identity = { guid: "guid", name: "name" };
@@ -71,6 +72,15 @@ const secretOf = (hub: string | undefined, change: Json = {}): Json => ({
   ...change,
 });
 
+function hubTaskRun(hub: string, spec: Json = {}): Json {
+  const { app, space, org, droplet, memoryMB, diskMB } = SPEC;
+  const what = { class: "job", taskGUID: "t", taskName: "migrate", command: "true" };
+  return named("workloads.cupola.dev/v1alpha1", "TaskRun", {
+    metadata: { name: "tried", labels: { "cupola.dev/hub": hub } },
+    spec: { app, space, org, droplet, memoryMB, diskMB, ...what, ...spec },
+  });
+}
+
 function hubRoute(hub: string, change: { metadata?: Json; spec?: Json } = {}): Json {
   const destination = { appGUID: "guid", app: "shop", processType: "web", port: 8080 };
   return named("workloads.cupola.dev/v1alpha1", "RouteBinding", {
@@ -104,6 +114,7 @@ export function listHubDuties({ hub, own, lent, lrp }: SpokePlaces): Attempt[] {
     }),
     create("a Secret of variables", SECRETS(own), secretOf(hub)),
     create("an LRP", LRPS(own), hubLRP(hub, { spec: { env, droplet } })),
+    create("a run of a task", TASK_RUNS(own), hubTaskRun(hub, { env, droplet })),
     create("a route", ROUTES(own), hubRoute(hub)),
     patch("an LRP's instances", `${LRPS(own)}/${lrp}`, { spec: { instances: 3 } }),
     remove("an LRP", `${LRPS(own)}/${lrp}`),
@@ -136,7 +147,6 @@ export function listHubReads({ own, foreign, secret }: SpokePlaces): Attempt[] {
     `/apis/apps/v1/namespaces/${own}/deployments`,
     "/apis/rbac.authorization.k8s.io/v1/clusterroles",
     `/apis/rbac.authorization.k8s.io/v1/namespaces/${own}/rolebindings`,
-    "/apis/workloads.cupola.dev/v1alpha1/taskruns",
     "/apis/cupola.dev/v1alpha1/replicas",
   ].map(get);
 }
@@ -209,6 +219,10 @@ function attacksOnContents({ hub, own, others, foreign }: SpokePlaces): Attempt[
     create("an LRP with somebody's Secret as a file", LRPS(own), hubLRP(hub, { spec: { serviceFiles: files } })),
     create("an LRP that pulls by somebody's Secret", LRPS(own), hubLRP(hub, { spec: { droplet } })),
     create("an LRP with a volume", LRPS(own), hubLRP(hub, { spec: { volumes } })),
+    create("a task's run in a foreign namespace", TASK_RUNS(foreign), hubTaskRun(hub)),
+    create("a task's run without the mark", TASK_RUNS(own), hubTaskRun("")),
+    create("a task's run with somebody's Secret", TASK_RUNS(own), hubTaskRun(hub, withEnv("database"))),
+    create("a task's run with a volume", TASK_RUNS(own), hubTaskRun(hub, { volumes })),
     create("a route in a foreign namespace", ROUTES(foreign), hubRoute(hub)),
     create("a route without the mark", ROUTES(own), hubRoute(hub, { metadata: { labels: {} } })),
     create("a route to a foreign namespace", ROUTES(own), hubRoute(hub, { spec: { destinations: abroad } })),

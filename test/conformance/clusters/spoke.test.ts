@@ -18,6 +18,8 @@ import { LRP } from "../../../crds/lrp/lrp.ts";
 import { Process } from "../../../crds/process/process.ts";
 import { RouteBinding } from "../../../crds/route-binding/route-binding.ts";
 import { SPOKE_KINDS } from "../../../crds/spoke-manifests.ts";
+import { Task } from "../../../crds/task/task.ts";
+import { TaskRun } from "../../../crds/task-run/task-run.ts";
 import { systemObject } from "../../../crds/settings-object.ts";
 import {
   ClusterRole,
@@ -125,6 +127,7 @@ describe.skipIf(reason)("a spoke", () => {
     }
     await applyObjects(hub, [
       systemObject(BackendClass, "deployment", { role: "runner", default: true }),
+      systemObject(BackendClass, "job", { role: "task-runner", default: true }),
       systemObject(BackendClass, "ingress", { role: "router", default: true }),
       systemObject(Domain, "apps.example.org", { name: "apps.example.org" }),
     ]);
@@ -146,6 +149,7 @@ describe.skipIf(reason)("a spoke", () => {
     await waitUntilServed(spoke, BackendClass);
     await applyObjects(spoke, [
       systemObject(BackendClass, "deployment", { role: "runner", default: true }),
+      systemObject(BackendClass, "job", { role: "task-runner", default: true }),
       systemObject(BackendClass, "ingress", { role: "router", default: true }),
     ]);
   }
@@ -323,6 +327,39 @@ describe.skipIf(reason)("a spoke", () => {
       expect(lines).toContainEqual(["0", "hello from the spoke"]);
     });
   });
+
+  test("runs a task there, once: its state, its failure and its cancellation come and go", async () => {
+    const path = `/v3/apps/${app.guid}/tasks`;
+    const runs = async (): Promise<TaskRun[]> => (await spoke.list(TaskRun, { namespace: OWN })).items;
+    const play = async (status: TaskRun["status"]): Promise<void> => {
+      const [run] = await eventually(async () => {
+        const found = await runs();
+        expect(found).toHaveLength(1);
+        return found;
+      });
+      if (run) await spoke.patch(TaskRun, run.metadata, { type: "merge", body: { status } }, { subresource: "status" });
+    };
+    const task = await cf.call("POST", path, { command: "migrate", name: "migrate" });
+    const shown = (): Promise<{ state: string; result: { failure_reason: string | null } }> =>
+      cf.call("GET", `/v3/tasks/${task.guid}`);
+    await play({ state: "Running" });
+    await eventually(async () => expect((await shown()).state).toBe("RUNNING"));
+    expect((await hub.list(TaskRun, { namespace: OWN })).items).toEqual([]);
+    await cf.call("POST", `/v3/tasks/${task.guid}/actions/cancel`);
+    await eventually(async () => expect((await runs()).map(({ spec }) => spec.cancelled)).toEqual([true]));
+    await play({ state: "Failed", details: "Exited with status 7" });
+    await eventually(async () =>
+      expect(await shown()).toMatchObject({
+        state: "FAILED",
+        result: { failure_reason: expect.stringContaining("status 7") as string },
+      }),
+    );
+    const kept = (await hub.list(Task, { namespace: OWN })).items;
+    expect(kept.map(({ status }) => status?.cluster)).toEqual(["east"]);
+    for (const { metadata } of kept) await hub.delete(Task, metadata);
+    await eventually(async () => expect(await runs()).toEqual([]));
+    await eventually(async () => expect((await hub.list(Task, { namespace: OWN })).items).toEqual([]));
+  }, 90_000);
 
   test("takes a restart with new variables, and gives all back when the app stops", async () => {
     await cf.call("PATCH", `/v3/apps/${app.guid}/environment_variables`, { var: { COLOUR: "red" } });

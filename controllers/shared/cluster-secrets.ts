@@ -1,12 +1,11 @@
-// The Secrets that an LRP names, for the cluster on which it is made: these and no others, and only there.
-import { LRP } from "../../crds/lrp/lrp.ts";
+// The Secrets that an LRP or a TaskRun names, for the cluster on which it is made: these and no others, and only there.
 import type { EnvVar } from "../../crds/schema-fields.ts";
 import { Secret } from "../../kube/api/builtin.ts";
-import { apiVersionOf } from "../../kube/api/resource-ref.ts";
+import { apiVersionOf, type ResourceRef } from "../../kube/api/resource-ref.ts";
 import type { Draft } from "../../kube/client/client.ts";
 import { NotReady, type ReconcileContext, type ReconcileResult } from "../../kube/controller/controller.ts";
 
-/** Names of the Secrets that an LRP's variables and the files of its services refer to. Pure. */
+/** Names of the Secrets that the variables of an LRP or a TaskRun and the files of its services refer to. Pure. */
 export function secretsOf(lrp: Draft): string[] {
   const { env = [], serviceFiles } = lrp["spec"] as {
     env?: readonly EnvVar[];
@@ -19,9 +18,10 @@ export function secretsOf(lrp: Draft): string[] {
   return [...new Set(names)].toSorted();
 }
 
-/** Adds the Secrets of LRPs that a cluster does not have yet. An LRP never changes its variables. @throws NotReady when a Secret is missing here */
+/** Adds the Secrets of children that a cluster does not have yet. None ever changes its variables. @throws NotReady when a Secret is missing here */
 export async function withSecrets(
   result: ReconcileResult,
+  child: ResourceRef,
   { clusters, client }: Pick<ReconcileContext, "clusters" | "client">,
 ): Promise<ReconcileResult> {
   const { remote } = result;
@@ -31,7 +31,7 @@ export async function withSecrets(
     const known = new Set(
       clusters
         .find(name)
-        ?.listOwned(LRP, remote.owner)
+        ?.listOwned(child, remote.owner)
         .map(({ metadata }) => metadata.name),
     );
     const made = drafts.filter(({ metadata }) => !known.has(metadata.name ?? ""));

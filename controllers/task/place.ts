@@ -1,0 +1,56 @@
+// Where a Task runs, and the end of its run on another cluster.
+import { Cluster } from "../../crds/cluster/cluster.ts";
+import { LOCAL_CLUSTER } from "../../crds/cluster/local-cluster.ts";
+import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
+import { guidOf } from "../../crds/guid.ts";
+import type { Task } from "../../crds/task/task.ts";
+import { TaskRun } from "../../crds/task-run/task-run.ts";
+import type { Reader } from "../../kube/cache/reader.ts";
+import type { FinalizeResult, ReadyDraft, ReconcileContext } from "../../kube/controller/controller.ts";
+import { findPlacement, TASK_PLACED } from "../shared/placement.ts";
+
+/** The cluster of a task, or why it has none yet. */
+export type TaskPlace = { cluster: string } | { waits: ReadyDraft };
+
+export function findTaskPlace({ metadata, status }: Task, read: Reader): TaskPlace {
+  if (status?.cluster !== undefined) return { cluster: status.cluster };
+  // A task that began before its segment had a placement stays where it is.
+  if (status?.state === "Running" || !findPlacement(read, metadata.namespace)) return { cluster: LOCAL_CLUSTER };
+  const problem = status?.conditions?.find(({ type, status: is }) => type === TASK_PLACED && is === "False");
+  if (problem) return { waits: { status: "False", reason: problem.reason, message: problem.message, isFailure: true } };
+  return { waits: { status: "False", reason: "Placing", message: "its cluster is being chosen" } };
+}
+
+export function isElsewhere({ status }: Task): boolean {
+  return status?.cluster !== undefined && status.cluster !== LOCAL_CLUSTER;
+}
+
+/** Whether its Cluster is gone, or going: nobody waits for what runs there. */
+export function isGivenUp(cluster: string, read: Reader): boolean {
+  const found = read.find(Cluster, { namespace: SYSTEM_NAMESPACE, name: cluster });
+  return !found || found.metadata.deletionTimestamp !== undefined;
+}
+
+/** A run that cannot be seen now may still go on. */
+export function toUnseen(cluster: string): ReadyDraft {
+  return {
+    status: "False",
+    reason: "ClusterUnreachable",
+    message: `cluster ${cluster} cannot be read, and the task is as it was last seen; cup clusters says why. Where all else of the cluster is well, the chart there is of a release without tasks: helm upgrade there`,
+    isFailure: true,
+  };
+}
+
+export function endTask(task: Task, { read, clusters }: Pick<ReconcileContext, "read" | "clusters">): FinalizeResult {
+  const cluster = task.status?.cluster ?? LOCAL_CLUSTER;
+  if (cluster === LOCAL_CLUSTER || isGivenUp(cluster, read)) return undefined;
+  const owner = guidOf(task);
+  const remote = clusters.find(cluster);
+  if (!remote) return { children: [], ready: toUnseen(cluster) };
+  if (remote.listOwned(TaskRun, owner).length === 0) return undefined;
+  return {
+    children: [],
+    remote: { owner, children: { [cluster]: [] } },
+    ready: { status: "False", reason: "Stopping", message: `its run on ${cluster} must end first` },
+  };
+}
