@@ -2,7 +2,7 @@
 import { App } from "../../crds/app/app.ts";
 import { BackendClass } from "../../crds/backend-class/backend-class.ts";
 import { Cluster } from "../../crds/cluster/cluster.ts";
-import { IsolationSegment } from "../../crds/isolation-segment/isolation-segment.ts";
+import { DEFAULT_FAILOVER, IsolationSegment } from "../../crds/isolation-segment/isolation-segment.ts";
 import { Revision } from "../../crds/revision/revision.ts";
 import { isFinished } from "../../crds/task/sequence.ts";
 import { Task } from "../../crds/task/task.ts";
@@ -36,12 +36,12 @@ export function taskPlacementController(): Controller {
     condition: TASK_PLACED,
     writesObject: false,
 
-    reconcile(task, { read }) {
+    reconcile(task, { read, now }) {
       const { namespace } = task.metadata;
       const segment = isOpen(task) ? findPlacement(read, namespace) : undefined;
       // A task that has begun on the platform's own cluster stays there.
       if (!segment || hasBegun(task, read)) return { keepStatus: true };
-      return planPlacement(task, segment, read);
+      return planPlacement(task, segment, { read, now: now() });
     },
   });
 }
@@ -55,13 +55,19 @@ function hasBegun({ metadata: { namespace, uid }, status }: Task, read: Reader):
     .some(({ metadata }) => metadata.ownerReferences?.some((one) => one.uid === uid));
 }
 
-function planPlacement(task: Task, { segment, placement }: SegmentPlacement, read: Reader): ReconcileResult {
+function planPlacement(
+  task: Task,
+  { segment, placement }: SegmentPlacement,
+  { read, now }: { read: Reader; now: Date },
+): ReconcileResult {
   const request: PlacementRequest = {
     guid: task.metadata.uid ?? "",
     instances: 1,
     runner: chooseClass(read.list(BackendClass), { role: "task-runner", className: task.spec.runner }).metadata.name,
     hasVolumes: hasVolumes(task, read),
     placement: { ...placement, count: 1 },
+    failover: DEFAULT_FAILOVER,
+    now: now.getTime(),
     previous: [],
     isNewStart: false,
     kept: new Set(),
