@@ -47,7 +47,7 @@ import { toBind, toBindingPoll, toRead, toUnbind, type BoundApp } from "./broker
 import { INSTANCE_INDEX, instanceKey, indexByInstance } from "../shared/binding-index.ts";
 import { toBindOutcome, toContent, toFetchOutcome } from "./binding-answer.ts";
 import { findBound, type Bound } from "./bound.ts";
-import { planBinding, planRenewal, planSharing } from "./plan.ts";
+import { planBinding, planRenewal, planRenewalEvent, planSharing } from "./plan.ts";
 
 /** A silent broker holds some of them for a minute each. */
 const WORKERS = 48;
@@ -149,7 +149,7 @@ async function run(bound: Bound, context: ReconcileContext, brokers: Brokers): P
   const work = toWork(bound, context, brokers);
   switch (step.kind) {
     case "rest":
-      return step.ready ? { ready: step.ready } : planRenewal(binding, context.now());
+      return step.ready ? { ready: step.ready } : renew(binding, context);
     case "begin":
       return isInstanceBusy(bound, context)
         ? { ready: INSTANCE_BUSY, requeueAfterMs: SIBLING_MS }
@@ -161,6 +161,14 @@ async function run(bound: Bound, context: ReconcileContext, brokers: Brokers): P
     case "mitigate":
       return mitigate(work);
   }
+}
+
+/** Nobody replaces credentials but their people, who decide when their app restarts: they are told. */
+function renew(binding: ServiceBinding, context: ReconcileContext): ReconcileResult {
+  const renewal = planRenewal(binding, context.now());
+  const event = planRenewalEvent(binding, renewal);
+  if (event) context.recordEvent(binding, event);
+  return renewal;
 }
 
 /** Keeps at which broker it is to be deleted, whatever becomes of its instance. */

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import type { ServiceBinding } from "../../crds/service-binding/service-binding.ts";
 import type { ServiceInstance } from "../../crds/service-instance/service-instance.ts";
 import type { ProvidedPlan } from "../shared/osb/provided-plan.ts";
-import { planBinding, planSharing } from "./plan.ts";
+import { planBinding, planRenewal, planRenewalEvent, planSharing } from "./plan.ts";
 
 const operation = (type: string, state: string): object => ({ lastOperation: { type, state, description: "words" } });
 const ready = operation("create", "succeeded");
@@ -80,4 +80,23 @@ test.each<[string, string, boolean, string, string | undefined]>([
     offering: { spec: { shareable } },
   } as unknown as Parameters<typeof planSharing>[0];
   expect(planSharing(bound, { namespace, org: "guests" })?.reason).toBe(reason);
+});
+
+test.each<[string, string, string | undefined, string | undefined]>([
+  ["good", "2026-01-01T00:00:00Z", undefined, undefined],
+  ["newly due", "2026-01-02T00:00:01Z", "NotDue", "RenewalDue"],
+  ["due for long", "2026-01-02T12:00:00Z", "Due", undefined],
+  ["newly at their end", "2026-01-03T00:00:01Z", "Due", "RenewalExpired"],
+])("people are warned of credentials that are %s", (_what, now, before, warned) => {
+  const binding = {
+    spec: { type: "app" },
+    status: {
+      renewBefore: "2026-01-02T00:00:00Z",
+      expiresAt: "2026-01-03T00:00:00Z",
+      conditions: before === undefined ? [] : [{ type: "RenewalDue", reason: before }],
+    },
+  } as unknown as ServiceBinding;
+  const event = planRenewalEvent(binding, planRenewal(binding, new Date(now)));
+  expect(event?.reason).toBe(warned);
+  if (event) expect([event.type, event.message]).toEqual(["Warning", expect.stringContaining("--strategy multiple")]);
 });

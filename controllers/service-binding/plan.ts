@@ -5,6 +5,7 @@ import { findSharingProblem, SHARING_PROBLEMS } from "../../crds/service-instanc
 import type { ServiceInstance } from "../../crds/service-instance/service-instance.ts";
 import { lifetimeAt } from "../../crds/service-binding/lifetime.ts";
 import type { ConditionDraft, ReadyDraft, ReconcileResult } from "../../kube/controller/controller.ts";
+import type { EventDraft } from "../../kube/controller/event-recorder.ts";
 import type { ProvidedPlan } from "../shared/osb/provided-plan.ts";
 import { failedReady } from "../shared/osb/ready.ts";
 import { VOLUMES_DISABLED } from "./binding-answer.ts";
@@ -71,6 +72,7 @@ function waiting(reason: string, message: string, isFailure: boolean): BindingSt
   return { kind: "rest", ready: { status: "False", reason, message, ...(isFailure && { isFailure: true }) } };
 }
 
+const RENEWAL = "RenewalDue";
 /** A timer is set for so long at most. */
 const MAX_WAIT_MS = 24 * 3_600_000;
 const REPLACE: Record<ServiceBinding["spec"]["type"], string> = {
@@ -90,7 +92,19 @@ export function planRenewal({ spec, status = {} }: ServiceBinding, now: Date): R
     expired: ["Expired", `the credentials ended at ${expiresAt ?? ""}; ${REPLACE[spec.type]}`],
   } as const;
   const [reason, message] = messages[state];
-  const renewal: ConditionDraft = { type: "RenewalDue", status: state === "good" ? "False" : "True", reason, message };
+  const renewal: ConditionDraft = { type: RENEWAL, status: state === "good" ? "False" : "True", reason, message };
   const wait = nextAt && Math.min(nextAt.getTime() - now.getTime(), MAX_WAIT_MS);
   return { conditions: [renewal], ...(wait !== undefined && { requeueAfterMs: wait }) };
+}
+
+/** The warning for the people of a binding whose credentials have come to be replaced, or have ended, since its status was written. */
+export function planRenewalEvent(
+  { status = {} }: ServiceBinding,
+  { conditions = [] }: ReconcileResult,
+): EventDraft | undefined {
+  const renewal = conditions.find(({ type }) => type === RENEWAL);
+  if (renewal?.status !== "True") return undefined;
+  const before = status.conditions?.find(({ type }) => type === RENEWAL);
+  const { reason, message } = renewal;
+  return reason === before?.reason ? undefined : { type: "Warning", reason: `Renewal${reason}`, message };
 }

@@ -40,7 +40,8 @@ const nameOf = (prefix, id) => `${prefix}_${createHash("sha256").update(id).dige
 
 function createBroker(folder, { create, offering }, state, port) {
   const secret = (name) => createHmac("sha256", state.key).update(name).digest("base64url");
-  const database = create({ folder, port, secret, instances: () => state.instances });
+  const address = env.DATABASE_ADDRESS ?? "127.0.0.1";
+  const database = create({ folder, port, address, secret, instances: () => state.instances });
   const save = () => writeState(folder, state);
 
   const catalog = () => {

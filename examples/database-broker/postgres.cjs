@@ -1,5 +1,5 @@
 // PostgreSQL: one server, a database and a role for each instance, a user for each binding. Users of one instance share what they make, since all act as its role.
-const { existsSync, readFileSync, renameSync, rmSync, writeFileSync } = require("node:fs");
+const { appendFileSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } = require("node:fs");
 const { join } = require("node:path");
 const { Unusable, findFolder, numberedFolders, run } = require("./run.cjs");
 
@@ -52,9 +52,10 @@ async function requireUsable(data) {
   });
 }
 
-/** @param port where it listens, always the same, since apps know it */
-function createPostgres({ folder, port, secret }) {
+/** @param port where it listens, always the same, since apps know it @param address of this machine for apps, which is 127.0.0.1 unless others reach it */
+function createPostgres({ folder, port, address, secret }) {
   const data = join(folder, "data");
+  const isLocal = address === "127.0.0.1";
   const env = { PGPASSWORD: secret("superuser"), PGCONNECT_TIMEOUT: "10", LC_ALL: "C" };
   const programs = () => findPrograms(data);
   const control = (...args) => run([...asUser, programs().server("pg_ctl"), "-D", data, ...args], { env: { LC_ALL: "C" } });
@@ -84,6 +85,7 @@ function createPostgres({ folder, port, secret }) {
     } finally {
       rmSync(password, { force: true });
     }
+    if (!isLocal) appendFileSync(join(half, "pg_hba.conf"), "host all all all scram-sha-256\n");
     renameSync(half, data);
   }
 
@@ -92,7 +94,8 @@ function createPostgres({ folder, port, secret }) {
     if (!existsSync(data)) await init();
     if (await isRunning()) return;
     const log = join(folder, "server.log");
-    const settings = { listen_addresses: "127.0.0.1", unix_socket_directories: "", shared_buffers: "32MB" };
+    const listen_addresses = isLocal ? address : `127.0.0.1,${address}`;
+    const settings = { listen_addresses, unix_socket_directories: "", shared_buffers: "32MB" };
     // A statement that fails may hold a password.
     const all = Object.entries({ ...settings, log_min_error_statement: "panic" }).map(([key, value]) => `-c ${key}=${value}`);
     await control("-l", log, "-w", "-t", "50", "-o", `-p ${port} ${all.join(" ")}`, "start").catch((error) => {
@@ -129,15 +132,15 @@ function createPostgres({ folder, port, secret }) {
         `ALTER ROLE ${user} LOGIN PASSWORD '${password}';\nGRANT ${instance} TO ${user};\nALTER ROLE ${user} SET role = ${instance};`,
     );
     return {
-      host: "127.0.0.1",
-      hostname: "127.0.0.1",
+      host: address,
+      hostname: address,
       port,
       name: instance,
       database: instance,
       username: user,
       password,
-      uri: `postgres://${user}:${password}@127.0.0.1:${port}/${instance}`,
-      jdbc_url: `jdbc:postgresql://127.0.0.1:${port}/${instance}?user=${user}&password=${password}`,
+      uri: `postgres://${user}:${password}@${address}:${port}/${instance}`,
+      jdbc_url: `jdbc:postgresql://${address}:${port}/${instance}?user=${user}&password=${password}`,
     };
   }
 

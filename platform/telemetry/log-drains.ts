@@ -146,7 +146,7 @@ const LIMITS = {
 };
 
 /** Reads the Secrets of a binding when it is new, has changed, or was read long ago. */
-export class KnownDrains {
+class KnownDrains {
   readonly #known = new Map<string, Known>();
   readonly #tell: Keeper["tell"];
   readonly #log: Logger;

@@ -1,17 +1,22 @@
-// Databases of a laptop: enabled by one command, bound to apps of two spaces, kept over a stop and a kill, and a binding replaced under load without a failed request.
+// Databases of this machine: on a laptop enabled by one command, on a node by an operator, whose broker is outside the cluster; bound to apps of two spaces, kept over a stop and a kill, and a binding replaced under load without a failed request.
+import { spawn, type ChildProcess } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
+import { once } from "node:events";
 import { createConnection } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { freePort } from "../cluster/free-port.ts";
 import { runCommand } from "../../scripts/run-command.ts";
 import { eventually } from "../eventually.ts";
 import { findProgram } from "../find-program.ts";
 import { cfOn, whyNoCf } from "./support/cf.ts";
 import { whyNoPostgres } from "./support/postgres.ts";
-import { startTestPlatform } from "./support/start-test-platform.ts";
+import { chosenPlatformKind, startTestPlatform } from "./support/start-test-platform.ts";
 import { startSteadyLoad } from "./support/steady-load.ts";
 import type { TestPlatform } from "./support/test-platform.ts";
 
+const BROKER = join(import.meta.dirname, "..", "..", "examples", "database-broker", "broker.cjs");
+const onLaptop = chosenPlatformKind() === "laptop";
 const CLIENT = "pg@8.16.3";
 const reason = whyNoCf() ?? whyNoPostgres();
 
@@ -39,6 +44,7 @@ require("http").createServer(async (request, response) => {
 describe.skipIf(reason)(`databases of this machine${reason ? `: ${reason}` : ""}`, () => {
   let stage: TestPlatform;
   let folder: string;
+  let broker: ChildProcess | undefined;
 
   beforeAll(async () => {
     stage = await startTestPlatform();
@@ -54,14 +60,18 @@ describe.skipIf(reason)(`databases of this machine${reason ? `: ${reason}` : ""}
       deadlineMs: 120_000,
     });
     expect(installed.code, installed.output).toBe(0);
+    await eventually(() => cf("api", stage.url), 180_000);
     await cup("login", "--api", stage.url, "--user", "admin");
     await cup("target", "-o", "local", "-s", "dev");
-    await cf("api", stage.url);
     await cf("auth", "admin");
     await cf("create-space", "other", "-o", "local");
     await cf("target", "-o", "local", "-s", "dev");
-  }, 240_000);
-  afterAll(() => stage?.stop());
+  }, 900_000);
+  afterAll(async () => {
+    if (stage && !onLaptop) await cfOn(stage)("delete-space", "other", "-o", "local", "-f");
+    if (broker) await ended(broker);
+    await stage?.stop();
+  });
 
   const run = async (command: Promise<{ code: number | null; output: string }>, what: string): Promise<string> => {
     const { code, output } = await command;
@@ -77,13 +87,36 @@ describe.skipIf(reason)(`databases of this machine${reason ? `: ${reason}` : ""}
     return body;
   }
 
-  test("one command puts postgres in the marketplace, and says what this machine has not", async () => {
+  test.runIf(onLaptop)("one command puts postgres in the marketplace, and says what this machine has not", async () => {
     expect((await stage.cup("services", "enable", "mysql")).output).toContain("postgres and redis, not mysql");
     expect(await cup("services", "enable", "postgres")).toContain("Next: cup create-service postgres");
     expect(await cup("marketplace")).toMatch(/postgres +small/);
     // Again is no fault.
     await cup("services", "enable", "postgres");
   });
+
+  test.skipIf(onLaptop)(
+    "an operator registers a broker that runs beside the cluster",
+    async () => {
+      const port = await freePort();
+      broker = spawn(process.execPath, [BROKER, "postgres"], {
+        env: {
+          ...process.env,
+          DATA: join(stage.home, "databases"),
+          BROKER_USER: "broker",
+          BROKER_PASSWORD: "secret",
+          PORT: String(port),
+          ADDRESS: stage.hostAddress,
+          DATABASE_ADDRESS: stage.hostAddress,
+        },
+        stdio: ["ignore", "pipe", "inherit"],
+      });
+      await once(broker.stdout!, "data", { signal: AbortSignal.timeout(60_000) });
+      await cf("create-service-broker", "databases", "broker", "secret", `http://${stage.hostAddress}:${port}`);
+      await cf("enable-service-access", "postgres");
+    },
+    120_000,
+  );
 
   test("apps of two spaces write and read one database", async () => {
     await cf("create-service", "postgres", "small", "db", "--wait");
@@ -119,23 +152,27 @@ describe.skipIf(reason)(`databases of this machine${reason ? `: ${reason}` : ""}
     expect(await cup("service", "db")).toMatch(/app +notes +create succeeded/);
   }, 240_000);
 
-  test("the data is there after a stop and after a kill", async () => {
-    const { port } = new URL(await databaseURL());
-    await run(
-      runCommand([process.execPath, join(import.meta.dirname, "../../bin/cup.js"), "local", "stop"], {
-        cwd: stage.home,
-        deadlineMs: 60_000,
-        env: { CUPOLA_HOME: stage.home },
-      }),
-      "cup local stop",
-    );
-    expect(await answers(Number(port))).toBe(false);
-    await stage.start();
-    await eventually(async () => expect(await ask("notes")).toBe("first,second"));
-    await stage.kill(0);
-    await stage.start();
-    await eventually(async () => expect(await ask("reader", "/write?text=third")).toContain("first,second,third"));
-  }, 240_000);
+  test.runIf(onLaptop)(
+    "the data is there after a stop and after a kill",
+    async () => {
+      const { port } = new URL(await databaseURL());
+      await run(
+        runCommand([process.execPath, join(import.meta.dirname, "../../bin/cup.js"), "local", "stop"], {
+          cwd: stage.home,
+          deadlineMs: 60_000,
+          env: { CUPOLA_HOME: stage.home },
+        }),
+        "cup local stop",
+      );
+      expect(await answers(Number(port))).toBe(false);
+      await stage.start();
+      await eventually(async () => expect(await ask("notes")).toBe("first,second"));
+      await stage.kill(0);
+      await stage.start();
+      await eventually(async () => expect(await ask("reader", "/write?text=third")).toContain("first,second,third"));
+    },
+    240_000,
+  );
 
   async function databaseURL(): Promise<string> {
     const env = await stage.cupJson<{
@@ -154,7 +191,7 @@ describe.skipIf(reason)(`databases of this machine${reason ? `: ${reason}` : ""}
     expect(await ask("notes")).toBe("");
   });
 
-  test.skipIf(!findProgram("redis-server"))("redis beside it", async () => {
+  test.skipIf(!onLaptop || !findProgram("redis-server"))("redis beside it", async () => {
     await cup("services", "enable", "redis");
     await cup("create-service", "redis", "cache");
     await cf("create-service-key", "cache", "key", "--wait");
@@ -186,4 +223,11 @@ function answers(port: number): Promise<boolean> {
       resolve(true);
     }).on("error", () => resolve(false));
   });
+}
+
+/** Ends the broker, and its databases with it. */
+async function ended(broker: ChildProcess): Promise<void> {
+  const over = once(broker, "exit");
+  broker.kill("SIGTERM");
+  await over;
 }
