@@ -81,7 +81,8 @@ function placementController(): Controller {
 /** The first decision is about the Revision of this start, and about what runs already: it waits for a cluster that answers and has not been read yet. */
 function decide(process: Process, app: App, limits: Limits, context: ReconcileContext): ReconcileResult {
   const { read, clusters } = context;
-  if (!hasRevision(app)) return {};
+  // Its instances are people's, and stay where they are.
+  if (!hasRevision(app) || process.spec.detached) return {};
   // Most processes run where the platform has no other clusters.
   if (clusters.names().length === 0 && !findPlacement(read, process.metadata.namespace)) return {};
   if (hasUnread(context)) return { requeueAfterMs: UNREAD_MS };

@@ -12,6 +12,7 @@ import { startServiceWorld, type ServiceWorld } from "./services/service-world.t
 import { startChaosEnv, type ChaosEnv } from "./test-env.ts";
 
 interface Options {
+  clusters?: boolean;
   seed: number;
   runs: number;
   keep?: boolean;
@@ -20,6 +21,7 @@ interface Options {
 }
 
 const {
+  clusters = false,
   seed,
   runs,
   keep = false,
@@ -28,6 +30,7 @@ const {
 } = new Command()
   .option("--seed <n>", "the first seed", parseInteger, 1)
   .option("--runs <n>", "how many seeds", parseInteger, 1)
+  .option("--clusters", "a hub and two spokes on embedded servers: apps and clusters under faults")
   .option("--keep", "leave the replicas' logs behind")
   .option("--services", "instances and keys of a service broker, and kills of the leader that asks it")
   .option("--plan", "print what the seeds mean, and do nothing")
@@ -110,7 +113,12 @@ async function startWorld(): Promise<{ stop: () => Promise<void>; dir: string; r
   return { stop: env.stop, dir: env.dir, run: () => runAll(env) };
 }
 
-if (plan)
+if (clusters) {
+  const { runClusterSeeds } = await import("./clusters/cluster-run.ts");
+  const diverged = await runClusterSeeds(seed, runs);
+  console.log(`diverged: ${diverged}`);
+  process.exitCode = diverged > 0 ? 1 : 0;
+} else if (plan)
   for (const schedule of schedules)
     console.log(JSON.stringify(services ? planServiceSchedule(schedule.seed) : schedule, undefined, 1));
 else {

@@ -9,7 +9,7 @@ import { LRP } from "../../crds/lrp/lrp.ts";
 import { wantedIndexes } from "../../crds/lrp/index-pool.ts";
 import { systemObject } from "../../crds/settings-object.ts";
 import { Namespace, Secret } from "../../kube/api/builtin.ts";
-import type { Condition } from "../../kube/api/object.ts";
+import type { Condition, KubeObject } from "../../kube/api/object.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { createClient } from "../../kube/client/create-client.ts";
 import { applyObjects, installManifests } from "../../platform/install.ts";
@@ -102,14 +102,29 @@ async function letSplit(client: KubeClient): Promise<void> {
   await client.patch(BackendClass, { name: "runner" }, { type: "merge", body }, { subresource: "status" });
 }
 
+/** The right of the hub's account on a spoke. */
+export const HUB_BINDING = "hub";
+
+export function hubBinding(): KubeObject {
+  return {
+    apiVersion: "rbac.authorization.k8s.io/v1",
+    kind: "ClusterRoleBinding",
+    metadata: { name: HUB_BINDING },
+    roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "cluster-admin" },
+    subjects: [{ apiGroup: "rbac.authorization.k8s.io", kind: "User", name: "hub" }],
+  } as KubeObject;
+}
+
 async function startSpoke(name: string, hub: KubeClient, disposables: AsyncDisposableStack): Promise<Spoke> {
-  const server = await startEmbedded();
+  const token = "hub-token";
+  const server = await startEmbedded({ users: [{ token, user: "hub" }] });
   disposables.defer(() => server.stop());
   const client = connectTo(server, disposables);
   await installManifests(client);
   await applyObjects(client, [
     systemObject(BackendClass, "runner", { role: "runner", default: true }),
     systemObject(BackendClass, "router", { role: "router", default: true }),
+    hubBinding(),
   ]);
   await letSplit(client);
   const runner = await playRunner(client);
@@ -117,7 +132,7 @@ async function startSpoke(name: string, hub: KubeClient, disposables: AsyncDispo
   const { hostname: host, port } = new URL(server.url);
   const link = await startLink({ host, port: Number(port) });
   disposables.defer(() => link.close());
-  await join(hub, name, { server: `https://127.0.0.1:${link.port}`, ca: server.ca, token: server.adminToken });
+  await join(hub, name, { server: `https://127.0.0.1:${link.port}`, ca: server.ca, token });
   return { client, link, runner };
 }
 

@@ -47,9 +47,11 @@ import { provideBinary, whyNoBinaries, whyNoControlPlane } from "../../cluster/b
 import { startControlPlane, type ControlPlane } from "../../cluster/control-plane.ts";
 import { freePort } from "../../cluster/free-port.ts";
 import { apiAt, type Api as CFApi, type Named } from "../../e2e/support/api.ts";
+import { startLink, type Link } from "../../clusters/link.ts";
 import { eventually } from "../../eventually.ts";
 import { connect, type Api } from "../kubernetes/api.ts";
 import type { Attempt } from "../permissions/attempt.ts";
+import { leavingTests } from "./leaving.ts";
 import { hubLRP, listHubAttacks, listHubDuties, listHubReads, type SpokePlaces } from "./hub-attempts.ts";
 import { leadToProcess, pushLine } from "./spoke-logs.ts";
 
@@ -72,6 +74,8 @@ describe.skipIf(reason)("a spoke", () => {
   /** Requests that the spoke refused to the platform there. */
   const refused: string[] = [];
   let planes: { hub: ControlPlane; spoke: ControlPlane };
+  /** From the hub to the spoke. */
+  let link: Link;
   let hub: KubeClient;
   let spoke: KubeClient;
   let cf: CFApi;
@@ -87,6 +91,9 @@ describe.skipIf(reason)("a spoke", () => {
     const [onHub, onSpoke] = await Promise.all([startControlPlane(), startControlPlane()]);
     ends.push(() => Promise.all([onHub.stop(), onSpoke.stop()]));
     planes = { hub: onHub, spoke: onSpoke };
+    const { hostname: host, port } = new URL(onSpoke.url);
+    link = await startLink({ host, port: Number(port) });
+    ends.push(() => link.close());
     [hub, spoke] = [admin(onHub), admin(onSpoke)];
     await Promise.all([installHub(), installSpoke()]);
     const [platform] = await Promise.all([
@@ -262,6 +269,7 @@ describe.skipIf(reason)("a spoke", () => {
     const { json } = await addCluster(hub, "east", {
       kubeconfig: planes.spoke.kubeconfig,
       labels: "tier=prod",
+      server: `https://127.0.0.1:${link.port}`,
       progress: silentProgress,
     });
     expect(json).toEqual({ name: "east", ready: true });
@@ -370,6 +378,8 @@ describe.skipIf(reason)("a spoke", () => {
     await cf.call("POST", `/v3/apps/${app.guid}/actions/start`);
     await eventually(async () => expect(await lrpsThere()).toHaveLength(1));
   }, 90_000);
+
+  leavingTests(() => ({ hub, cf, app, link, namespace: OWN, lrpsThere }));
 
   describe("a stolen credential of the hub", () => {
     let connection: ReturnType<typeof connect>;
