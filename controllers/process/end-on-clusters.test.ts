@@ -1,8 +1,11 @@
 // LRPs on other clusters of a process that ends, or whose app is stopped.
-import { expect, test } from "vitest";
-import { anLRP } from "../../crds/testing/objects.ts";
+import { describe, expect, test } from "vitest";
+import { Cluster } from "../../crds/cluster/cluster.ts";
+import { PlacementDecision } from "../../crds/placement-decision/placement-decision.ts";
+import { anLRP, aProcess, makeObject } from "../../crds/testing/objects.ts";
+import type { Reader } from "../../kube/cache/reader.ts";
 import type { RemoteCluster, RemoteClusters } from "../../kube/controller/controller.ts";
-import { endElsewhere } from "./end-on-clusters.ts";
+import { endElsewhere, planEnd } from "./end-on-clusters.ts";
 
 /** Clusters by name with their numbers of LRPs; undefined for one that cannot be read. */
 function clustersWith(counts: Record<string, number | undefined>): RemoteClusters {
@@ -27,3 +30,33 @@ test("a cluster that cannot be read is left alone", () =>
   expect(endElsewhere({ children: [] }, { guid: "g", clusters: clustersWith({ west: undefined }) })).toEqual({
     children: [],
   }));
+
+describe("a process that is being deleted", () => {
+  const cluster = (name: string, metadata: object = {}): Cluster => makeObject(Cluster, name, { spec: {}, metadata });
+  const decision = makeObject(PlacementDecision, "shop.web", {
+    spec: {
+      segment: "shared",
+      app: "g",
+      processType: "web",
+      assignments: [{ cluster: "west", indexes: [{ start: 0, end: 0 }], state: "Active", reason: "Chosen" }],
+    },
+  });
+
+  function end(counts: Record<string, number | undefined>, found?: PlacementDecision, given: object = {}): unknown {
+    const all = Object.keys(counts).map((name) => cluster(name, given));
+    const read = { find: () => found, list: () => all } as unknown as Reader;
+    return planEnd(aProcess(), "g", { read, clusters: clustersWith(counts) })?.ready.reason;
+  }
+
+  test("waits for a cluster of its decision that cannot be read, and for no other", () => {
+    expect(end({ west: undefined, east: 0 }, decision)).toBe("ClusterUnreachable");
+    expect(end({ west: 0, east: undefined }, decision)).toBeUndefined();
+    expect(end({ west: 1 }, decision)).toBe("Stopping");
+  });
+
+  test("waits for each that cannot be read where its decision was lost, but for those that were given up", () => {
+    expect(end({ west: 0, east: undefined })).toBe("ClusterUnreachable");
+    expect(end({ west: 0, east: 0 })).toBeUndefined();
+    expect(end({ west: undefined }, undefined, { deletionTimestamp: "2026-01-01T00:00:00Z" })).toBeUndefined();
+  });
+});

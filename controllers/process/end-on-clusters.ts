@@ -1,10 +1,10 @@
 // The end of a Process that runs on several clusters: it waits until its LRPs there have gone. What cannot be seen now may still run.
 import { Cluster } from "../../crds/cluster/cluster.ts";
-import { LOCAL_CLUSTER } from "../../crds/cluster/local-cluster.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import { LRP } from "../../crds/lrp/lrp.ts";
 import { PlacementDecision } from "../../crds/placement-decision/placement-decision.ts";
 import type { Process } from "../../crds/process/process.ts";
+import type { Reader } from "../../kube/cache/reader.ts";
 import type {
   FinalizeResult,
   ReconcileContext,
@@ -21,17 +21,9 @@ export function planEnd(
   { read, clusters }: Pick<ReconcileContext, "read" | "clusters">,
 ): FinalizeResult {
   const decision = read.find(PlacementDecision, { namespace, name });
-  // The status may not tell yet what was made on a cluster that was assigned.
-  const places = new Set([
-    ...(decision?.status?.clusters ?? []).map((one) => one.name),
-    ...(decision?.spec.assignments ?? []).map(({ cluster }) => cluster),
-  ]);
-  // A cluster whose object is gone, or going, was given up.
-  const exists = (one: string): boolean => {
-    const cluster = read.find(Cluster, { namespace: SYSTEM_NAMESPACE, name: one });
-    return cluster !== undefined && !cluster.metadata.deletionTimestamp;
-  };
-  const unseen = [...places].filter((one) => one !== LOCAL_CLUSTER && !clusters.find(one) && exists(one));
+  const places = decision && listPlaces(decision);
+  // Where the decision was lost, each cluster may have instances.
+  const unseen = listUnread(read, clusters).filter((one) => !places || places.has(one));
   const holding = listHolders(guid, clusters);
   if (unseen.length === 0 && holding.length === 0) return undefined;
   const names = [...new Set([...holding, ...unseen])].join(", ");
@@ -44,6 +36,22 @@ export function planEnd(
       message: `its instances on ${names} must end first`,
     },
   };
+}
+
+/** The status may not tell yet what was made on a cluster that was assigned. */
+function listPlaces({ spec, status }: PlacementDecision): ReadonlySet<string> {
+  return new Set([
+    ...(status?.clusters ?? []).map(({ name }) => name),
+    ...spec.assignments.map(({ cluster }) => cluster),
+  ]);
+}
+
+/** The clusters that cannot be read now. One whose object is gone, or going, was given up. */
+export function listUnread(read: Reader, clusters: RemoteClusters): string[] {
+  return read
+    .list(Cluster, { namespace: SYSTEM_NAMESPACE })
+    .filter(({ metadata }) => !metadata.deletionTimestamp && !clusters.find(metadata.name))
+    .map(({ metadata }) => metadata.name);
 }
 
 /** The clusters that can be read now and have LRPs of the process. */

@@ -54,7 +54,7 @@ import { planClusterNamespace } from "../shared/cluster-namespace.ts";
 import { findPlacement } from "../shared/placement.ts";
 import { resolveProcessGUID } from "../shared/process-guid.ts";
 import { detachProcess, listDetached, planAttached } from "./detached.ts";
-import { CLUSTERS_FINALIZER, endElsewhere, listHolders, planEnd } from "./end-on-clusters.ts";
+import { CLUSTERS_FINALIZER, endElsewhere, listHolders, listUnread, planEnd } from "./end-on-clusters.ts";
 import { lrpName } from "./lrp.ts";
 import { makeLRP, type LRPContext } from "./make-lrp.ts";
 import { reconcilePlaced } from "./placed.ts";
@@ -112,9 +112,7 @@ export function processController(options: ProcessOptions): Controller {
     },
     finalizer: CLUSTERS_FINALIZER,
     dropsFinalizer: true,
-    needsFinalizer: (process, { read, clusters }) =>
-      findDecision(process, read) !== undefined ||
-      (clusters.names().length > 0 && listHolders(findGUID(process, read), clusters).length > 0),
+    needsFinalizer,
     indexes: {
       [GUID_INDEX]: indexByGUID,
       [OWNING_APP_INDEX]: indexByApp,
@@ -126,6 +124,13 @@ export function processController(options: ProcessOptions): Controller {
     reconcile: (process, context) => reconcileProcess(process, options, context),
     finalize: finalizeProcess,
   });
+}
+
+/** A process whose decision was lost keeps the finalizer while a cluster that may have its instances cannot be read. */
+function needsFinalizer(process: Process, { read, clusters }: Pick<ReconcileContext, "read" | "clusters">): boolean {
+  if (findDecision(process, read)) return true;
+  if (clusters.names().length > 0 && listHolders(findGUID(process, read), clusters).length > 0) return true;
+  return (process.metadata.finalizers ?? []).includes(CLUSTERS_FINALIZER) && listUnread(read, clusters).length > 0;
 }
 
 /** The Process of a released LRP, by its GUID. The web process has its app's. */

@@ -31,8 +31,8 @@ const WATCH_TIMING = {
 const TIMING = {
   attemptMs: 2_000,
   retry: { minMs: 100, maxMs: 500, jitter: 0.5 },
-  probeMs: 200,
-  probeDeadlineMs: 500,
+  probeMs: 300,
+  probeDeadlineMs: 2_000,
 };
 
 export async function startReplica(
