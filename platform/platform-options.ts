@@ -5,6 +5,7 @@ import type { LoginSettings } from "../api/routing/login-service.ts";
 import type { TokenIssuerSettings } from "../api/identity/token-issuer.ts";
 import type { ReflectorTiming } from "../kube/cache/reflector-timing.ts";
 import type { RequestRecord } from "../kube/client/client.ts";
+import type { MembershipOptions } from "../kube/lease/member.ts";
 import type { ClusterAccess } from "../kube/client/create-client.ts";
 import type { TLSKeyPair } from "./http/http-server.ts";
 import type { WebhookListenOptions } from "./webhook-options.ts";
@@ -49,6 +50,8 @@ export interface PlatformOptions {
   signal?: AbortSignal;
   /** Called for every request to the API server, for example to count them. */
   onRequest?: (record: RequestRecord) => void;
+  /** Called when the cluster went back to an earlier state: only a restart forgets all that this process knows. */
+  onRewound?: MembershipOptions["onRewound"];
   /** Shorter times for tests that cannot wait for minutes. */
   watchTiming?: Partial<ReflectorTiming>;
   /** How long a killed replica still counts as alive; default 15. */

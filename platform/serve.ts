@@ -1,4 +1,5 @@
 // `cupola` without a command: any set of operations, with a kubeconfig or, in a pod, its service account. The image runs it.
+import { REWOUND_EXIT_CODE } from "../crds/replica/rewound.ts";
 import { parseCommandLine } from "./cupola-options.ts";
 import { createLog } from "./create-log.ts";
 import { startPlatform, type RunningPlatform } from "./platform.ts";
@@ -24,10 +25,22 @@ const shutdown = createShutdown({
 });
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => void shutdown.trigger());
 
+const log = createLog(STDERR, { version: cupolaVersion(), operations: options.operation.join(",") });
+
+/** Without the usual end: its last writes would rest on what is no longer so. */
+function endRewound(versions: { before: string; now: string }): never {
+  log.error(
+    versions,
+    "the cluster went back to an earlier state, as after the restoration of a backup: this process ends, and starts again without what it knew",
+  );
+  process.exit(REWOUND_EXIT_CODE);
+}
+
 try {
   platform = await startPlatform({
     ...(await toPlatformOptions(options, inPod)),
-    log: createLog(STDERR, { version: cupolaVersion(), operations: options.operation.join(",") }),
+    log,
+    onRewound: endRewound,
     signal: shutdown.signal,
   });
   if (shutdown.signal.aborted) await shutdown.trigger();

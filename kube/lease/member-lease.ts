@@ -2,6 +2,7 @@
 import { Lease } from "../api/builtin.ts";
 import type { KubeClient } from "../client/client.ts";
 import { isAlreadyExists, isConflict, isNotFound } from "../client/errors.ts";
+import { hasReached } from "../api/resource-version.ts";
 import { omitUndefined } from "../api/omit-undefined.ts";
 import type { MembershipOptions, MembershipTiming } from "./member.ts";
 import { toMicroTime } from "../api/times.ts";
@@ -13,6 +14,8 @@ export class OwnLease {
   readonly #signal: AbortSignal;
   #lease: Lease | undefined;
   #renewedAt = -Infinity;
+  /** The version of the last answer, also where that was an earlier Lease of this process. */
+  #newestVersion = "";
 
   constructor(options: MembershipOptions, timing: MembershipTiming, signal: AbortSignal) {
     this.#options = options;
@@ -122,6 +125,11 @@ export class OwnLease {
   }
 
   #record(lease: Lease, started: number): void {
+    const { resourceVersion = "" } = lease.metadata;
+    const before = this.#newestVersion;
+    if (before !== "" && !hasReached(resourceVersion, before))
+      this.#options.onRewound?.({ before, now: resourceVersion });
+    this.#newestVersion = resourceVersion;
     this.#lease = lease;
     this.#renewedAt = started;
   }

@@ -37,6 +37,11 @@ export interface MembershipOptions {
   log: Logger;
   /** Called when this process rejoins after others evicted it: its caches may be stale. It is no member until this resolves. */
   onRejoin?: () => Promise<void>;
+  /**
+   * Called when the API server answers a write of the Lease with a smaller resourceVersion than an earlier one: the cluster was restored from a backup, and
+   * every cache and every remembered version of this process is of a future that did not happen.
+   */
+  onRewound?: (versions: { before: string; now: string }) => void;
   timing?: Partial<MembershipTiming>;
   now?: () => Date;
   random?: () => number;

@@ -5,7 +5,7 @@ import type { Logger } from "pino";
 import type { KubeClient } from "../../kube/client/client.ts";
 import type { LeaderElectionTiming } from "../../kube/lease/leader-election.ts";
 import { joinMembership, type Membership } from "../../kube/lease/membership.ts";
-import type { Member, MembershipTiming } from "../../kube/lease/member.ts";
+import type { Member, MembershipOptions, MembershipTiming } from "../../kube/lease/member.ts";
 import { isUnreadable } from "../../kube/cache/errors.ts";
 import type { Informers } from "../../kube/cache/informers.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
@@ -65,6 +65,8 @@ export interface JoinReplicasOptions {
   annotations: Readonly<Record<string, string>>;
   /** Called after the others had evicted this process and it has listed everything again. */
   onRejoined: () => Promise<void>;
+  /** As in MembershipOptions. */
+  onRewound?: MembershipOptions["onRewound"];
   log: Logger;
 }
 
@@ -77,6 +79,7 @@ export function joinReplicas({
   timing,
   annotations,
   onRejoined,
+  onRewound,
   log,
 }: JoinReplicasOptions): Membership {
   const relistAndNotify = async (): Promise<void> => {
@@ -91,6 +94,7 @@ export function joinReplicas({
     timing,
     log,
     onRejoin: relistAndNotify,
+    ...(onRewound && { onRewound }),
     namespace: SYSTEM_NAMESPACE,
     groupLabel: REPLICAS_LABEL,
     group: REPLICA_GROUP,

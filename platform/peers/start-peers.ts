@@ -66,6 +66,7 @@ export async function joinPeers(
       ...(peerServers?.peers && toPeerAnnotations(peerServers.peers)),
     },
     onRejoined: async () => handlers.api?.peers.syncWithPeers(),
+    onRewound: options.onRewound,
   });
   disposables.defer(() => membership.leave());
   readiness.addCheck("replicas", () => membership.problem() ?? true);

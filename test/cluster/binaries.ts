@@ -29,6 +29,8 @@ const modulesFolder = fileURLToPath(new URL("modules", import.meta.url));
 /** Purpose of each folder of modules/; its version names the folder of the cache. */
 const modulePaths = {
   etcd: "go.etcd.io/etcd/server/v3",
+  // Apart from `etcd`, so that who restores no snapshot builds none of it.
+  etcdutl: "go.etcd.io/etcd/etcdutl/v3",
   kubernetes: "k8s.io/kubernetes",
   // Apart from `kubernetes`, so that who needs no node builds and downloads less.
   "kubernetes-node": "k8s.io/kubernetes",
@@ -53,6 +55,7 @@ const recipes = {
     minutes: "1 minute",
   },
   kubectl: { module: "kubernetes", pkg: "k8s.io/kubernetes/cmd/kubectl", minutes: "1 minute" },
+  etcdutl: { module: "etcdutl", pkg: "go.etcd.io/etcd/etcdutl/v3", minutes: "1 minute" },
   kubelet: { module: "kubernetes-node", pkg: "k8s.io/kubernetes/cmd/kubelet", minutes: "1 minute" },
   "kube-scheduler": { module: "kubernetes-node", pkg: "k8s.io/kubernetes/cmd/kube-scheduler", minutes: "1 minute" },
   "kube-proxy": { module: "kubernetes-node", pkg: "k8s.io/kubernetes/cmd/kube-proxy", minutes: "1 minute" },

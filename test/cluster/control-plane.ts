@@ -32,6 +32,8 @@ export interface ControlPlane {
   issueClient(subject: Subject): Promise<KeyPair>;
   /** SIGKILL to one of its programs, and after `downMs` a new one on the same data. Resolves when kube-apiserver is ready again. */
   restart(part: ControlPlaneComponent, downMs?: number): Promise<void>;
+  /** Ends all of its programs, and starts them again after `work`. Resolves when kube-apiserver is ready. */
+  whileStopped(work: () => Promise<void>): Promise<void>;
   /** To be called after kinds were installed: a running garbage collector learns of new kinds every 30 s only, a new one knows them. */
   restartControllers(): Promise<void>;
   stop(): Promise<void>;
@@ -82,9 +84,21 @@ async function startOnce(binaries: Binaries, options: ControlPlaneOptions): Prom
       start(part);
       await untilReady(url, authority.cert, [...running.values()]);
     };
+    const parts = [...running.keys()];
     return {
       url,
       adminToken,
+      async whileStopped(work) {
+        await Promise.all([...running.values()].map((child) => child.kill()));
+        await work();
+        running.clear();
+        for (const part of parts) {
+          // kube-controller-manager waits no longer than 10 s for the API server.
+          if (part === "kube-controller-manager") await untilReady(url, authority.cert, [...running.values()]);
+          start(part);
+        }
+        await untilReady(url, authority.cert, [...running.values()]);
+      },
       stop,
       ca: authority.cert,
       kubeconfig: join(plan.dir, "kubeconfig"),

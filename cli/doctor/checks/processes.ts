@@ -1,7 +1,8 @@
-// Checks 301 to 303 and 601: the platform's own processes.
+// Checks 301 to 303, 307 and 601: the platform's own processes.
 import type { Deployment, Pod } from "../../../kube/api/builtin.ts";
 import { parseQuantity } from "../../../kube/api/quantity.ts";
 import type { ObjectOf } from "../../../kube/api/resource-ref.ts";
+import { REWOUND_EXIT_CODE } from "../../../crds/replica/rewound.ts";
 import { bytes } from "../../output.ts";
 import { operationsOf } from "../chart-arguments.ts";
 import { count, nameFirst, type Check, type Found } from "../finding.ts";
@@ -118,6 +119,7 @@ function findComponent(read: Readings, operation: string): string | undefined {
   return own?.metadata.labels?.[COMPONENT];
 }
 
+const HOUR_MS = 3_600_000;
 const DAY_MS = 86_400_000;
 const MEMORY_SHARE = 0.8;
 
@@ -163,5 +165,31 @@ function judgeUse(read: Readings, pod: PodObject): Found[] {
   });
 }
 
+const rewound: Check = {
+  code: 307,
+  title: "the cluster did not go back in time",
+  severity: "problem",
+  fault:
+    "A process of the platform ended in the last hour because Kubernetes answered with an older version than before: etcd was restored from a snapshot without `--bump-revision` and `--mark-compacted`.",
+  mend: "Cupola's processes restarted by themselves. Programs that do not notice it keep what never happened: restart kube-controller-manager, kube-scheduler and the kubelets, and other controllers of the cluster. [backup.md](backup.md#snapshots-of-etcd) says how to restore so that nothing needs a restart. It is silent an hour later.",
+  judge: (read) => {
+    const ended = read.pods().filter(({ status }) =>
+      status?.containerStatuses?.some(({ lastState }) => {
+        const { exitCode, finishedAt = "" } = lastState?.terminated ?? {};
+        return exitCode === REWOUND_EXIT_CODE && read.now() - Date.parse(finishedAt) < HOUR_MS;
+      }),
+    );
+    if (ended.length === 0) return [];
+    return [
+      {
+        what: `the cluster went back to an earlier state, and ${count(ended.length, "process", "processes")} of the platform restarted for it`,
+        where: nameFirst(ended.map(({ metadata }) => `Pod cupola-system/${metadata.name}`)),
+        next: "restart kube-controller-manager, kube-scheduler, the kubelets and other controllers, which still know what never happened",
+      },
+    ];
+  },
+};
+
+export const rewindChecks: readonly Check[] = [rewound];
 export const processChecks: readonly Check[] = [replicas, watches, leases];
 export const resourceChecks: readonly Check[] = [memory];

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { CHECK_GROUPS } from "../../../cli/doctor/checks.ts";
 import { BackendClass } from "../../../crds/backend-class/backend-class.ts";
 import { SYSTEM_NAMESPACE } from "../../../crds/groups.ts";
+import { REWOUND_EXIT_CODE } from "../../../crds/replica/rewound.ts";
 import { Replica } from "../../../crds/replica/replica.ts";
 import { Deployment, IngressClass, Job, Lease, Pod } from "../../../kube/api/builtin.ts";
 import { makeAuthority } from "../../../kube/server/pki.ts";
@@ -242,6 +243,24 @@ describe.skipIf(reason)("cup doctor --cluster", () => {
       },
       words: "localhost leads to 127.0.0.1, not to 192.0.2.1",
       mend: () => world.kubectl("delete", "ingress", "cupola-api", "-n", SYSTEM_NAMESPACE),
+    },
+    {
+      code: 307,
+      fault: "the cluster went back in time",
+      break: () =>
+        podStatus(
+          container({
+            lastState: {
+              terminated: {
+                exitCode: REWOUND_EXIT_CODE,
+                reason: "Error",
+                finishedAt: `${new Date().toISOString().slice(0, 19)}Z`,
+              },
+            },
+          }),
+        ),
+      words: "the cluster went back to an earlier state",
+      mend: () => podStatus({ containerStatuses: null }),
     },
     {
       code: 601,

@@ -1,5 +1,5 @@
 // Membership on an API server: joining, leaving, expiry and eviction.
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { Lease } from "../../../kube/api/builtin.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
 import { joinMembership, type Membership } from "../../../kube/lease/membership.ts";
@@ -48,6 +48,24 @@ export function membershipRows(scene: Scene): void {
       (await scene.client.list(Lease, { namespace: scene.ns, labelSelector: `${GROUP_LABEL}=${of}` })).items
         .map(({ spec }) => spec?.holderIdentity)
         .sort();
+
+    it("tells that the API server answers an older version than before", async () => {
+      const onRewound = vi.fn();
+      let behind = 0;
+      const patch: KubeClient["patch"] = async (...args) => {
+        const answer = await scene.client.patch(...args);
+        const { resourceVersion = "" } = answer.metadata;
+        answer.metadata.resourceVersion = String(Math.max(Number(resourceVersion) - behind, 1));
+        return answer as never;
+      };
+      const renewals = vi.fn(patch);
+      const through = { ...scene.client, patch: renewals } as KubeClient;
+      await join(group(), "a", { through, onRewound });
+      await eventually(() => expect(renewals.mock.calls.length).toBeGreaterThan(2));
+      expect(onRewound).not.toHaveBeenCalled();
+      behind = 1_000_000_000;
+      await eventually(() => expect(onRewound).toHaveBeenCalled());
+    });
 
     it("shows every member and its annotations to all others until it leaves", async () => {
       const of = group();

@@ -11,7 +11,7 @@ import { kubeconfigText } from "../../../kube/client/kubeconfig-text.ts";
 import { DEVELOPER, seedObjects, seedTaskRunner } from "../../../local/seed.ts";
 import { installManifests } from "../../../platform/install.ts";
 import type { Operation } from "../../../platform/operations/operations.ts";
-import { startControlPlane } from "../../cluster/control-plane.ts";
+import { startControlPlane, type ControlPlane } from "../../cluster/control-plane.ts";
 import { freePort } from "../../cluster/free-port.ts";
 import { seedPlatform } from "./seed-platform.ts";
 import { startLoadBalancer, type BalancerBackend } from "./load-balancer.ts";
@@ -47,6 +47,9 @@ interface Replica extends BalancerBackend {
 export async function startReplicatedPlatform({ operations = [] }: ReplicatedPlatformOptions = {}): Promise<{
   base: TestPlatformBase;
   kubectl: string;
+  plane: ControlPlane;
+  /** Ports of the replicas, behind the balancer. */
+  ports: readonly number[];
 }> {
   const plane = await startControlPlane({
     users: [
@@ -111,7 +114,7 @@ export async function startReplicatedPlatform({ operations = [] }: ReplicatedPla
     await base.stop();
     throw error;
   }
-  return { base, kubectl: plane.kubectl };
+  return { base, kubectl: plane.kubectl, plane, ports: replicas.map(({ port }) => port) };
 }
 
 interface Launch {
@@ -121,7 +124,9 @@ interface Launch {
 }
 
 async function startMissing(replicas: Replica[], launch: Launch): Promise<void> {
-  await Promise.all(replicas.filter(({ child }) => !child).map((replica) => startReplica(replica, launch)));
+  await Promise.all(
+    replicas.filter(({ child }) => !child || hasExited(child)).map((replica) => startReplica(replica, launch)),
+  );
 }
 
 async function startReplica(replica: Replica, { home, publicPort, operations }: Launch): Promise<void> {
