@@ -1,24 +1,30 @@
-// Field sets of managedFields, each kept once: a controller's objects of one kind have equal ones, which are larger than all else in them.
+// Field sets of managedFields, each of their parts kept once: a controller's objects of one kind have nearly equal ones, which are larger than all else in them.
 import { hash } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import type { KubeObject } from "../api/object.ts";
 
-type FieldSet = Record<string, unknown>;
+/** Parts that objects share are used again and again, so they outlast those of one object, such as its owner's uid. */
+const MAX_PARTS = 1000;
+const parts = new LRUCache<string, object>({ max: MAX_PARTS });
 
-/** Kinds of owned objects, times the shapes that a controller gives them, are far fewer. */
-const MAX_SETS = 500;
-const sets = new LRUCache<string, FieldSet>({ max: MAX_SETS });
-
-/** Replaces field sets by equal ones that other cached objects have. Mutates the object; nobody changes a set. */
+/** Replaces parts of field sets (`f:labels` in `f:metadata`, `f:template` in `f:spec`) by equal ones of other cached objects. Mutates the object; nobody changes a part. */
 export function shareFieldSets<T extends KubeObject>(object: T): T {
-  for (const entry of object.metadata.managedFields ?? [])
-    if (entry.fieldsV1) entry.fieldsV1 = sharedSet(entry.fieldsV1);
+  for (const { fieldsV1 = {} } of object.metadata.managedFields ?? [])
+    for (const set of Object.values(fieldsV1)) if (isSet(set)) shareParts(set);
   return object;
 }
 
-function sharedSet(fields: FieldSet): FieldSet {
-  const key = hash("sha256", JSON.stringify(fields), "base64");
-  const known = sets.get(key);
-  if (!known) sets.set(key, fields);
-  return known ?? fields;
+function shareParts(set: Record<string, unknown>): void {
+  for (const [name, part] of Object.entries(set)) if (isSet(part)) set[name] = sharedPart(part);
+}
+
+function sharedPart(part: object): object {
+  const key = hash("sha256", JSON.stringify(part), "base64");
+  const known = parts.get(key);
+  if (!known) parts.set(key, part);
+  return known ?? part;
+}
+
+function isSet(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null;
 }
