@@ -2,6 +2,7 @@
 import type { App } from "../../crds/app/app.ts";
 import { BackendClass } from "../../crds/backend-class/backend-class.ts";
 import { Droplet } from "../../crds/droplet/droplet.ts";
+import { toRunnable } from "../../crds/droplet/rules.ts";
 import { EnvironmentGroup } from "../../crds/environment-group/environment-group.ts";
 import { groupVariables } from "../../crds/environment-group/group-variables.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
@@ -13,6 +14,7 @@ import type { Revision, RevisionProcess } from "../../crds/revision/revision.ts"
 import type { Reader } from "../../kube/cache/reader.ts";
 import type { Draft } from "../../kube/client/client.ts";
 import { NotReady, type RemoteClusters } from "../../kube/controller/controller.ts";
+import { refusePullSecret, refuseVolumes } from "../shared/refuse-elsewhere.ts";
 import { listRouteURLs } from "../shared/route-urls.ts";
 import type { AppHistory } from "../shared/rollouts.ts";
 import { getTenancy } from "../shared/tenancy.ts";
@@ -41,6 +43,8 @@ export function makeLRP(process: Process, app: App, context: LRPContext & LRPVer
   const { namespace } = process.metadata;
   if (place.owner !== undefined) refuseVolumes(revision);
   const snapshot = getSnapshot(process, revision);
+  const droplet = getDroplet(process, revision, read);
+  if (place.owner !== undefined) refusePullSecret(toRunnable(droplet));
   const tenancy = getTenancy(read, namespace ?? "");
   const findRunner = place.findRunner ?? ((name: string) => read.find(BackendClass, { name }));
   return planLRP(
@@ -51,7 +55,7 @@ export function makeLRP(process: Process, app: App, context: LRPContext & LRPVer
       tenancy,
       revision,
       snapshot,
-      droplet: getDroplet(process, revision, read),
+      droplet,
       apiURL,
       uris: listRouteURLs(read, { namespace, name: app.metadata.name, processType: process.spec.type }, tenancy),
       groupEnv: groupVariables(read.find(EnvironmentGroup, { namespace: SYSTEM_NAMESPACE, name: "running" })),
@@ -59,16 +63,6 @@ export function makeLRP(process: Process, app: App, context: LRPContext & LRPVer
       place,
     },
     share,
-  );
-}
-
-/** Whether apps may mount a claim is said by a label on it, which this platform cannot read on another cluster. */
-function refuseVolumes({ spec: { volumes = [], version } }: Revision): void {
-  if (volumes.length === 0) return;
-  throw new NotReady(
-    "VolumesElsewhere",
-    `revision ${version} mounts volumes of bound services, which are on the platform's own cluster only: stop the app and start it, and it is placed there, where its segment's placement includes cluster local`,
-    { isFailure: true },
   );
 }
 

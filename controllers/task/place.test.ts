@@ -45,9 +45,9 @@ test("its end waits for a run elsewhere, and for a cluster that cannot be read, 
 });
 
 test("its run elsewhere has a name that a restored platform finds, and mounts no volumes", () => {
-  const run = { metadata: { name: "here", namespace: "dev" }, spec: {} };
+  const run = { metadata: { name: "here", namespace: "dev" }, spec: { droplet: {} } };
   const names = [1, 2].map(() => toRemoteRun(run, { name: "t", guid: "g", hub: "h" }).metadata.name);
   expect(new Set([...names, "here"]).size).toBe(2);
-  const volumes = { ...run, spec: { volumes: [{ claimName: "c", mountPath: "/c" }] } };
+  const volumes = { ...run, spec: { droplet: {}, volumes: [{ claimName: "c", mountPath: "/c" }] } };
   expect(() => toRemoteRun(volumes, { name: "t", guid: "g", hub: "h" })).toThrow("cluster local");
 });

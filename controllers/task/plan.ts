@@ -14,6 +14,7 @@ import { apiVersionOf } from "../../kube/api/resource-ref.ts";
 import type { Draft } from "../../kube/client/client.ts";
 import { NotReady, type ReadyDraft, type ReconcileResult } from "../../kube/controller/controller.ts";
 import { toDropletArtifact } from "../shared/droplet-artifact.ts";
+import { refusePullSecret } from "../shared/refuse-elsewhere.ts";
 import { planRunningEnv } from "../shared/running-env.ts";
 import type { ServicesSnapshot } from "../shared/services-snapshot.ts";
 import { tenancyLabels, type Tenancy } from "../shared/tenancy.ts";
@@ -83,12 +84,13 @@ export function planTaskRun(input: TaskInput): Draft {
   };
 }
 
-/** As another cluster has it: with a name that a restored platform finds. @throws NotReady when it mounts volumes */
+/** As another cluster has it: with a name that a restored platform finds. @throws NotReady when it needs what only the platform's own cluster has */
 export function toRemoteRun(
   run: Draft,
   { name, guid, hub }: { name: string; guid: string; hub: string | undefined },
 ): Draft {
-  const { volumes = [] } = run["spec"] as TaskRun["spec"];
+  const { volumes = [], droplet } = run["spec"] as TaskRun["spec"];
+  refusePullSecret(droplet);
   if (volumes.length > 0)
     throw new NotReady(
       "VolumesElsewhere",
