@@ -20,6 +20,15 @@ export const LOCAL_SPACE = "dev";
 /** The kubeconfig's second user: has roles in the first org and space, and nowhere else. */
 export const DEVELOPER = "developer";
 
+export const LOCAL_ROUTER = "local";
+/** Above the ports that Linux gives to connections, and below those that some systems give. */
+const LOCAL_TCP = { tcpPorts: "20000-20099", tcpGroup: "default-tcp" };
+
+/** The parameters that give the router of an older home its TCP ports; undefined where a person has said something about them. */
+export function planTCPPorts({ spec }: Pick<BackendClass, "spec">): Record<string, string> | undefined {
+  return Object.keys(LOCAL_TCP).some((key) => spec.parameters?.[key] !== undefined) ? undefined : LOCAL_TCP;
+}
+
 /** Domain, stack, buildpacks, quota, classes, settings and the first org. */
 export function seedObjects(): KubeObject[] {
   return [
@@ -32,12 +41,7 @@ export function seedObjects(): KubeObject[] {
     },
     systemObject(BackendClass, "host", { role: "builder", default: true }),
     systemObject(BackendClass, "process", { role: "runner", default: true }),
-    systemObject(BackendClass, "local", {
-      role: "router",
-      default: true,
-      // Above the ports that Linux gives to connections, and below those that some systems give.
-      parameters: { tcpPorts: "20000-20099", tcpGroup: "default-tcp" },
-    }),
+    systemObject(BackendClass, LOCAL_ROUTER, { role: "router", default: true, parameters: LOCAL_TCP }),
     systemObject(Domain, LOCAL_DOMAIN, { name: LOCAL_DOMAIN }),
     systemObject(Stack, "host", { name: "host", description: "This machine, as it is", default: true }),
     ...seedSubstituteStacks(),

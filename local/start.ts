@@ -13,6 +13,7 @@ import type { ObjectKey } from "../kube/api/object.ts";
 import type { ResourceRef } from "../kube/api/resource-ref.ts";
 import { listManifests } from "../crds/manifests.ts";
 import { LRP } from "../crds/lrp/lrp.ts";
+import { BackendClass } from "../crds/backend-class/backend-class.ts";
 import { Org } from "../crds/org/org.ts";
 import { PLATFORM_GROUP } from "../crds/platform-role.ts";
 import { Space } from "../crds/space/space.ts";
@@ -37,6 +38,8 @@ import {
   LOCAL_ORG,
   LOCAL_SPACE,
   seedBuildpacks,
+  LOCAL_ROUTER,
+  planTCPPorts,
   seedObjects,
   seedSubstituteStacks,
   seedRoles,
@@ -137,6 +140,8 @@ async function seedOnce(doOnce: DoOnce, admin: KubeClient): Promise<void> {
   await doOnce("buildpacks", bundledBuildpacks.join(), () => applyObjects(admin, seedBuildpacks()));
   // Homes of versions without it have no cflinuxfs4.
   await doOnce("substitute-stacks", "true", () => addSubstituteStacks(admin));
+  // Homes of versions without TCP routes have no ports for them.
+  await doOnce("tcp-ports", "true", () => addTCPPorts(admin));
   // Homes of versions without tasks have none.
   await doOnce("task-runner", "true", () => applyObjects(admin, [seedTaskRunner()]));
 }
@@ -229,6 +234,12 @@ async function install(doOnce: DoOnce, admin: KubeClient, progress: (step: strin
 async function addSubstituteStacks(admin: KubeClient): Promise<void> {
   const { items } = await admin.list(Stack);
   await applyObjects(admin, seedSubstituteStacks(items));
+}
+
+async function addTCPPorts(admin: KubeClient): Promise<void> {
+  const router = await admin.find(BackendClass, { name: LOCAL_ROUTER });
+  const parameters = router && planTCPPorts(router);
+  if (parameters) await admin.patch(BackendClass, router.metadata, { type: "merge", body: { spec: { parameters } } });
 }
 
 async function seed(admin: KubeClient): Promise<void> {

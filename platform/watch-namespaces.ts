@@ -5,7 +5,7 @@ import { DEFINITIONS } from "../crds/definitions.ts";
 import type { NamespaceKind } from "../crds/kind.ts";
 import { SYSTEM_NAMESPACE } from "../crds/groups.ts";
 import { LABELS } from "../crds/labels.ts";
-import { HTTPRoute } from "../backends/routers/gateway/http-route.ts";
+import { HTTPRoute } from "../backends/routers/gateway/gateway-routes.ts";
 import { ReferenceGrant } from "../backends/routers/gateway/reference-grants.ts";
 import {
   Deployment,

@@ -1,4 +1,4 @@
-// The Gateway API's CustomResourceDefinitions, from their Go module: for tests with HTTPRoutes.
+// The Gateway API's CustomResourceDefinitions, from their Go module: for tests with HTTPRoutes and TCPRoutes.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -12,12 +12,18 @@ import { downloadModule } from "./go-module.ts";
 const MODULE = "sigs.k8s.io/gateway-api@v1.3.0";
 const DEADLINE_MS = 20_000;
 
-/** Applies the standard channel and waits until its kinds are served. @throws Error when the module cannot be had */
+/** Kinds of the experimental channel, whose version v1alpha2 Traefik takes; it wants both. */
+const EXPERIMENTAL = ["tcproutes", "tlsroutes"].map((plural) => `gateway.networking.k8s.io_${plural}.yaml`);
+
+/** Applies the standard channel and TCPRoutes, and waits until its kinds are served. @throws Error when the module cannot be had */
 export async function applyGatewayAPI(client: KubeClient): Promise<void> {
-  const folder = join(downloadModule(MODULE), "config", "crd", "standard");
-  const definitions = readdirSync(folder)
+  const folder = join(downloadModule(MODULE), "config", "crd");
+  const standard = readdirSync(join(folder, "standard"))
     .filter((file) => file.startsWith("gateway.networking.k8s.io_"))
-    .map((file) => parse(readFileSync(join(folder, file), "utf8")) as KubeObject);
+    .map((file) => join("standard", file));
+  const definitions = [...standard, ...EXPERIMENTAL.map((file) => join("experimental", file))].map(
+    (file) => parse(readFileSync(join(folder, file), "utf8")) as KubeObject,
+  );
   for (const definition of definitions)
     await client.apply(CustomResourceDefinition, definition, { fieldManager: "test", force: true });
   const deadline = Date.now() + DEADLINE_MS;

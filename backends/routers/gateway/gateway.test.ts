@@ -5,9 +5,9 @@ import { KubeError } from "../../../kube/client/errors.ts";
 import { aBinding, aDestination, anotherDestination, toYAML } from "../services/testing/fixtures.ts";
 import { planServices } from "../services/plan.ts";
 import { gatewayCapabilities, gatewayRouter } from "./gateway.ts";
-import type { HTTPRoute, ParentRef } from "./http-route.ts";
+import type { GatewayRoute, ParentRef } from "./gateway-routes.ts";
 import { planReferenceGrants } from "./reference-grants.ts";
-import { judgeHTTPRoute, planHTTPRoute, toParentRef } from "./plan.ts";
+import { judgeRoute, planHTTPRoute, planTCPRoute, toParentRef, toTCPParentRef } from "./plan.ts";
 
 const parent = toParentRef({ gatewayName: "public", gatewayNamespace: "traefik" }) as ParentRef;
 
@@ -37,7 +37,10 @@ describe("a RouteBinding as an HTTPRoute", () => {
       {
         metadata: { namespace: "acme-other" },
         spec: {
-          from: [{ kind: "HTTPRoute", namespace: "acme-dev" }],
+          from: [
+            { kind: "HTTPRoute", namespace: "acme-dev" },
+            { kind: "TCPRoute", namespace: "acme-dev" },
+          ],
           to: [{ kind: "Service", name }],
         },
       },
@@ -86,12 +89,60 @@ describe("a RouteBinding as an HTTPRoute", () => {
   });
 });
 
+describe("a RouteBinding with a port as a TCPRoute", () => {
+  const tcpParent = toTCPParentRef({ ...parent, sectionName: "web" }, 2000);
+  const binding = aBinding("gateway", { port: 2000, path: "", destinations: [{ ...aDestination, protocol: "tcp" }] });
+
+  test("belongs to the listeners of its port, and leads to the Service", () => {
+    expect(tcpParent).toEqual({ ...parent, port: 2000 });
+    const [service] = planServices(binding);
+    expect(planTCPRoute(binding, tcpParent)).toMatchObject([
+      {
+        apiVersion: "gateway.networking.k8s.io/v1alpha2",
+        kind: "TCPRoute",
+        spec: { parentRefs: [tcpParent], rules: [{ backendRefs: [{ name: service?.metadata.name, weight: 1 }] }] },
+      },
+    ]);
+    expect(planTCPRoute(aBinding("gateway", { port: 2000, destinations: [] }), tcpParent)).toEqual([]);
+  });
+
+  test("a port without a listener is said with the next step, and answers about other ports are not its own", () => {
+    const route = (port: number): GatewayRoute =>
+      ({
+        metadata: { name: "r", namespace: "acme-dev", generation: 1, creationTimestamp: "2026-01-01T00:00:00Z" },
+        status: {
+          parents: [
+            {
+              parentRef: { ...parent, port },
+              controllerName: "c",
+              conditions: [{ type: "Accepted", status: "False", reason: "NoMatchingParent", message: "" }],
+            },
+          ],
+        },
+      }) as unknown as GatewayRoute;
+    const now = new Date("2026-01-01T00:00:10Z");
+    const judged = judgeRoute({ ...route(2000), metadata: { ...route(2000).metadata, generation: 0 } }, tcpParent, now);
+    expect(judged.problem?.message).toContain("add a listener of protocol TCP at this port");
+    expect(judgeRoute(route(2001), tcpParent, now)).toEqual({ waitMs: 20_000 });
+  });
+
+  test("where the cluster has no TCPRoutes it is not supported, in words; elsewhere its own controller speaks", () => {
+    const controller = gatewayRouter().find(({ name }) => name === "gateway-router")!;
+    const reconcile = (tcp: string): unknown =>
+      controller.reconcile(binding, {
+        read: { find: () => ({ spec: {}, status: { capabilities: { tcp } } }) },
+      } as never);
+    expect(reconcile("false")).toMatchObject({ ready: { reason: "NotSupported" }, children: [] });
+    expect(reconcile("true")).toEqual({ keepStatus: true });
+  });
+});
+
 describe("the answer of the gateway's controller", () => {
   const now = new Date("2026-01-01T00:01:00Z");
   const answered = (
     conditions: object[],
     change: { made?: string; generation?: number; ref?: object } = {},
-  ): HTTPRoute =>
+  ): GatewayRoute =>
     ({
       metadata: {
         name: "r",
@@ -100,7 +151,7 @@ describe("the answer of the gateway's controller", () => {
         creationTimestamp: change.made ?? "2026-01-01T00:00:00Z",
       },
       status: { parents: [{ parentRef: { ...parent, ...change.ref }, controllerName: "c", conditions }] },
-    }) as unknown as HTTPRoute;
+    }) as unknown as GatewayRoute;
   const condition = (type: string, status: string, reason: string, more: object = {}): object => ({
     type,
     status,
@@ -111,7 +162,7 @@ describe("the answer of the gateway's controller", () => {
   });
   const ok = [condition("Accepted", "True", "Accepted"), condition("ResolvedRefs", "True", "ResolvedRefs")];
 
-  test("accepted: nothing to say", () => expect(judgeHTTPRoute(answered(ok), parent, now)).toEqual({}));
+  test("accepted: nothing to say", () => expect(judgeRoute(answered(ok), parent, now)).toEqual({}));
 
   test.each([
     ["Accepted", "NoMatchingListenerHostname", "add a listener"],
@@ -123,27 +174,27 @@ describe("the answer of the gateway's controller", () => {
       ...ok.filter((one) => (one as { type: string }).type !== type),
       condition(type, "False", reason),
     ];
-    expect(judgeHTTPRoute(answered(conditions), parent, now)).toMatchObject({
+    expect(judgeRoute(answered(conditions), parent, now)).toMatchObject({
       problem: { status: "False", reason, message: expect.stringContaining(words) as string },
     });
   });
 
   test("is awaited for half a minute, then its silence is the problem", () => {
     const silent = { ...answered([]), status: { parents: [] } };
-    expect(judgeHTTPRoute(undefined, parent, now)).toEqual({ waitMs: 30_000 });
+    expect(judgeRoute(undefined, parent, now)).toEqual({ waitMs: 30_000 });
     const young = { ...silent, metadata: { ...silent.metadata, creationTimestamp: "2026-01-01T00:00:50Z" } };
-    expect(judgeHTTPRoute(young, parent, now)).toEqual({ waitMs: 20_000 });
-    expect(judgeHTTPRoute(silent, parent, now)).toMatchObject({
+    expect(judgeRoute(young, parent, now)).toEqual({ waitMs: 20_000 });
+    expect(judgeRoute(silent, parent, now)).toMatchObject({
       problem: { reason: "GatewayDoesNotAnswer", message: expect.stringContaining("traefik/public") as string },
     });
   });
 
   test("about another Gateway, or about an older generation, is none", () => {
     const refused = condition("Accepted", "False", "NotAllowedByListeners");
-    expect(judgeHTTPRoute(answered([refused], { ref: { name: "other" } }), parent, now)).toMatchObject({
+    expect(judgeRoute(answered([refused], { ref: { name: "other" } }), parent, now)).toMatchObject({
       problem: { reason: "GatewayDoesNotAnswer" },
     });
-    expect(judgeHTTPRoute(answered([refused], { generation: 2 }), parent, now)).toEqual({});
+    expect(judgeRoute(answered([refused], { generation: 2 }), parent, now)).toEqual({});
   });
 });
 
@@ -171,7 +222,21 @@ describe("the class", () => {
     const empty = (): Promise<object> => Promise.resolve({ items: [] });
     await expect(reconcile({}, empty)).resolves.toMatchObject({ ready: { reason: "GatewayNotSet" } });
     await expect(reconcile({ gatewayName: "public", gatewayNamespace: "ingress" }, empty)).resolves.toEqual({
-      status: { capabilities: gatewayCapabilities },
+      status: { capabilities: { ...gatewayCapabilities, tcp: "true" } },
+    });
+  });
+
+  test("says whether the cluster has TCPRoutes, and looks again where ports are to be served", async () => {
+    const withoutTCP = ({ kind }: { kind: string }): Promise<object> =>
+      kind === "TCPRoute"
+        ? Promise.reject(new KubeError({ code: 404, reason: "NotFound", message: "no such resource" }))
+        : Promise.resolve({ items: [] });
+    const gateway = { gatewayName: "public", gatewayNamespace: "ingress" };
+    const status = { capabilities: { ...gatewayCapabilities, tcp: "false" } };
+    await expect(reconcile(gateway, withoutTCP as never)).resolves.toEqual({ status });
+    await expect(reconcile({ ...gateway, tcpPorts: "2000" }, withoutTCP as never)).resolves.toMatchObject({
+      status,
+      requeueAfterMs: 30_000,
     });
   });
 });

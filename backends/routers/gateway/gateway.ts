@@ -1,18 +1,25 @@
-// The router class `gateway`: renders a RouteBinding as an HTTPRoute of the Gateway API, with the Services behind it.
+// The router class `gateway`: renders a RouteBinding as an HTTPRoute or a TCPRoute of the Gateway API, with the Services behind it.
 import { BackendClass } from "../../../crds/backend-class/backend-class.ts";
 import { SYSTEM_NAMESPACE } from "../../../crds/groups.ts";
 import { RouteBinding } from "../../../crds/route-binding/route-binding.ts";
 import { Service } from "../../../kube/api/builtin.ts";
-import type { KubeClient } from "../../../kube/client/client.ts";
+import { TCP_PORTS } from "../../../crds/backend-class/router-group.ts";
+import type { ResourceRef } from "../../../kube/api/resource-ref.ts";
+import type { Draft, KubeClient } from "../../../kube/client/client.ts";
 import { isNoKind } from "../../../kube/client/errors.ts";
-import { defineController, type Controller, type ReconcileResult } from "../../../kube/controller/controller.ts";
+import {
+  defineController,
+  type Controller,
+  type ReconcileContext,
+  type ReconcileResult,
+} from "../../../kube/controller/controller.ts";
 import { BINDING_INDEXES, BINDING_WATCHES, listDestinationLRPs } from "../services/binding-watches.ts";
 import { planServices, servedDestinations } from "../services/plan.ts";
 import { notReady, presentBinding } from "../services/present-binding.ts";
 import { judgeInstances } from "../services/ready-instances.ts";
 import { SERVICE_PERMISSION, serviceController } from "../services/services.ts";
 import { GATEWAY_CLASS } from "./class-name.ts";
-import { HTTPRoute } from "./http-route.ts";
+import { type GatewayRoute, HTTPRoute, type ParentRef, TCPRoute } from "./gateway-routes.ts";
 import {
   GRANT_INDEXES,
   GRANT_PERMISSION,
@@ -21,13 +28,13 @@ import {
   planReferenceGrants,
   ReferenceGrant,
 } from "./reference-grants.ts";
-import { judgeHTTPRoute, planHTTPRoute, toParentRef } from "./plan.ts";
+import { judgeRoute, planHTTPRoute, planTCPRoute, toParentRef, toTCPParentRef } from "./plan.ts";
 
+/** Besides `tcp`, which depends on the cluster. */
 export const gatewayCapabilities: Readonly<Record<string, string>> = {
   http1: "true",
   http2: "true",
   websocket: "true",
-  tcp: "false",
   weights: "true",
   loadBalancing: "round-robin",
   internal: "false",
@@ -41,47 +48,93 @@ const KIND_RECHECK_MS = 30_000;
 
 /** The controllers of the class: HTTPRoutes, the Services behind routes, what lets routes reach other spaces, and the class's capabilities. */
 export function gatewayRouter(): Controller[] {
-  return [bindingController, serviceController, grantController, gatewayClassController];
+  return [bindingController, tcpController, serviceController, grantController, gatewayClassController];
 }
+
+/** What both controllers of bindings need besides their kind of route. */
+const BINDING_CONTROLLER = {
+  reads: [Service, ReferenceGrant],
+  permissions: [SERVICE_PERMISSION, GRANT_PERMISSION],
+  indexes: { ...BINDING_INDEXES, ...GRANT_INDEXES },
+  watches: [...BINDING_WATCHES, GRANT_WATCH],
+};
 
 const bindingController = defineController({
   name: "gateway-router",
   for: RouteBinding,
   owns: [HTTPRoute],
-  reads: [Service, ReferenceGrant],
-  permissions: [SERVICE_PERMISSION, GRANT_PERMISSION],
-  indexes: { ...BINDING_INDEXES, ...GRANT_INDEXES },
-  watches: [...BINDING_WATCHES, GRANT_WATCH],
+  ...BINDING_CONTROLLER,
   selects: (binding) => binding.spec.class === GATEWAY_CLASS,
 
-  reconcile(binding, { read, now }): ReconcileResult {
-    const parent = toParentRef(read.find(BackendClass, { name: GATEWAY_CLASS })?.spec.parameters ?? {});
-    const lrps = listDestinationLRPs(binding, read);
-    const instances = judgeInstances({ destinations: servedDestinations(binding), lrps, now: now() });
-    const create = [...planServices(binding, lrps), ...planReferenceGrants(binding)];
-    if ("reason" in parent) return { children: [], create, ...presentBinding(binding, { problem: parent, instances }) };
-    const children = planHTTPRoute(binding, parent);
-    const { problem, waitMs } =
-      children.length > 0 ? judgeHTTPRoute(read.find(HTTPRoute, binding.metadata), parent, now()) : {};
-    return {
-      children,
-      create,
-      ...presentBinding(binding, { problem, instances }),
-      ...(waitMs !== undefined && { keepStatus: true, requeueAfterMs: waitMs }),
-    };
+  reconcile(binding, context): ReconcileResult {
+    if (binding.spec.port === 0)
+      return serve(binding, context, {
+        plan: planHTTPRoute,
+        find: () => context.read.find(HTTPRoute, binding.metadata),
+        toParent: (parent) => parent,
+      });
+    const hasTCP = context.read.find(BackendClass, { name: GATEWAY_CLASS })?.status?.capabilities?.["tcp"] === "true";
+    return hasTCP ? { keepStatus: true } : { children: [], ready: notReady("NotSupported", NO_TCP) };
   },
 });
+
+const NO_TCP =
+  "this cluster serves no TCPRoutes (gateway.networking.k8s.io/v1alpha2): install that CustomResourceDefinition of the Gateway API, and a controller that takes it";
+
+/** It is a controller of its own, since a cluster need not have TCPRoutes. */
+const tcpController = defineController({
+  name: "gateway-tcp-router",
+  for: RouteBinding,
+  owns: [TCPRoute],
+  ...BINDING_CONTROLLER,
+  selects: ({ spec }) => spec.class === GATEWAY_CLASS && spec.port !== 0,
+
+  reconcile: (binding, context): ReconcileResult =>
+    serve(binding, context, {
+      plan: planTCPRoute,
+      find: () => context.read.find(TCPRoute, binding.metadata),
+      toParent: (parent) => toTCPParentRef(parent, binding.spec.port),
+    }),
+});
+
+interface RouteKind {
+  plan: (binding: RouteBinding, parent: ParentRef) => Draft[];
+  find: () => GatewayRoute | undefined;
+  toParent: (parent: ParentRef) => ParentRef;
+}
+
+function serve(
+  binding: RouteBinding,
+  { read, now }: Pick<ReconcileContext, "read" | "now">,
+  { plan, find, toParent }: RouteKind,
+): ReconcileResult {
+  const gateway = toParentRef(read.find(BackendClass, { name: GATEWAY_CLASS })?.spec.parameters ?? {});
+  const lrps = listDestinationLRPs(binding, read);
+  const instances = judgeInstances({ destinations: servedDestinations(binding), lrps, now: now() });
+  const create = [...planServices(binding, lrps), ...planReferenceGrants(binding)];
+  if ("reason" in gateway) return { children: [], create, ...presentBinding(binding, { problem: gateway, instances }) };
+  const parent = toParent(gateway);
+  const children = plan(binding, parent);
+  const { problem, waitMs } = children.length > 0 ? judgeRoute(find(), parent, now()) : {};
+  return {
+    children,
+    create,
+    ...presentBinding(binding, { problem, instances }),
+    ...(waitMs !== undefined && { keepStatus: true, requeueAfterMs: waitMs }),
+  };
+}
 
 /** Says in the class's Ready whether the cluster has the Gateway API: without it the controller of bindings cannot start. */
 const gatewayClassController = defineController({
   name: `class-${GATEWAY_CLASS}`,
   for: BackendClass,
   selects: ({ metadata, spec }) => metadata.name === GATEWAY_CLASS && spec.role === "router",
-  permissions: [HTTPRoute, ReferenceGrant].map((resource) => ({ resource, verbs: ["list"] })),
+  permissions: [HTTPRoute, ReferenceGrant, TCPRoute].map((resource) => ({ resource, verbs: ["list"] })),
 
   async reconcile({ spec }, { client }) {
-    const status = { capabilities: gatewayCapabilities };
-    if (!(await hasGatewayAPI(client)))
+    const [hasAPI, hasTCP] = [await serves(client, [HTTPRoute, ReferenceGrant]), await serves(client, [TCPRoute])];
+    const status = { capabilities: { ...gatewayCapabilities, tcp: String(hasTCP) } };
+    if (!hasAPI)
       return {
         status,
         requeueAfterMs: KIND_RECHECK_MS,
@@ -91,13 +144,18 @@ const gatewayClassController = defineController({
         ),
       };
     const parent = toParentRef(spec.parameters ?? {});
-    return { status, ...("reason" in parent && { ready: parent }) };
+    return {
+      status,
+      ...("reason" in parent && { ready: parent }),
+      // Only a class with ports waits for the kind.
+      ...(!hasTCP && spec.parameters?.[TCP_PORTS] !== undefined && { requeueAfterMs: KIND_RECHECK_MS }),
+    };
   },
 });
 
-async function hasGatewayAPI(client: KubeClient): Promise<boolean> {
+async function serves(client: KubeClient, refs: readonly ResourceRef[]): Promise<boolean> {
   try {
-    for (const ref of [HTTPRoute, ReferenceGrant]) await client.list(ref, { namespace: SYSTEM_NAMESPACE, limit: 1 });
+    for (const ref of refs) await client.list(ref, { namespace: SYSTEM_NAMESPACE, limit: 1 });
     return true;
   } catch (error) {
     if (isNoKind(error)) return false;

@@ -1,13 +1,14 @@
-// From a RouteBinding to an HTTPRoute, and from the HTTPRoute's status to the binding's. Pure.
+// From a RouteBinding to an HTTPRoute or a TCPRoute, and from the status of that to the binding's. Pure.
 import { LABELS } from "../../../crds/labels.ts";
 import type { RouteBinding } from "../../../crds/route-binding/route-binding.ts";
 import type { Condition } from "../../../kube/api/object.ts";
+import { omitUndefined } from "../../../kube/api/omit-undefined.ts";
 import { apiVersionOf } from "../../../kube/api/resource-ref.ts";
 import type { Draft } from "../../../kube/client/client.ts";
 import type { ReadyDraft } from "../../../kube/controller/controller.ts";
-import { copyLabels, servedDestinations, serviceName } from "../services/plan.ts";
+import { copyLabels, type RouteDestination, servedDestinations, serviceName } from "../services/plan.ts";
 import { notReady } from "../services/present-binding.ts";
-import { HTTPRoute, type ParentRef } from "./http-route.ts";
+import { type GatewayRoute, HTTPRoute, type ParentRef, TCPRoute } from "./gateway-routes.ts";
 
 /** How long a gateway's controller may take to answer before its silence is a problem. */
 const ANSWER_MS = 30_000;
@@ -38,6 +39,11 @@ export function toParentRef(parameters: GatewayParameters): ParentRef | ReadyDra
   };
 }
 
+/** TCP routes belong to the listener of their port, which the Gateway's operator declares. */
+export function toTCPParentRef({ group, kind, namespace, name }: ParentRef, port: number): ParentRef {
+  return omitUndefined({ group, kind, namespace, name, port });
+}
+
 /** None without a destination: an HTTPRoute without backends answers 500, and an unknown host 404 as in CF. */
 export function planHTTPRoute(binding: RouteBinding, parent: ParentRef): Draft[] {
   const destinations = servedDestinations(binding);
@@ -55,20 +61,39 @@ export function planHTTPRoute(binding: RouteBinding, parent: ParentRef): Draft[]
         rules: [
           {
             matches: [{ path: { type: "PathPrefix", value: path || "/" } }],
-            // Group and kind are the server's defaults, given so that a repeated apply finds no difference.
-            backendRefs: destinations.map((destination) => ({
-              group: "",
-              kind: "Service",
-              ...(destination.namespace !== undefined && { namespace: destination.namespace }),
-              name: serviceName(destination),
-              port: destination.port,
-              weight: destination.weight ?? 1,
-            })),
+            backendRefs: planBackends(destinations),
           },
         ],
       },
     },
   ];
+}
+
+/** None without a destination: connections are closed then. */
+export function planTCPRoute(binding: RouteBinding, parent: ParentRef): Draft[] {
+  const destinations = servedDestinations(binding);
+  if (destinations.length === 0) return [];
+  const { name, namespace } = binding.metadata;
+  return [
+    {
+      apiVersion: apiVersionOf(TCPRoute),
+      kind: TCPRoute.kind,
+      metadata: { name, namespace, labels: copyLabels(binding, [LABELS.route, LABELS.space, LABELS.org]) },
+      spec: { parentRefs: [parent], rules: [{ backendRefs: planBackends(destinations) }] },
+    },
+  ];
+}
+
+/** Group and kind are the server's defaults, given so that a repeated apply finds no difference. */
+function planBackends(destinations: readonly RouteDestination[]): object[] {
+  return destinations.map((destination) => ({
+    group: "",
+    kind: "Service",
+    ...(destination.namespace !== undefined && { namespace: destination.namespace }),
+    name: serviceName(destination),
+    port: destination.port,
+    weight: destination.weight ?? 1,
+  }));
 }
 
 /** The route's status from the gateway's controller. `waitMs`: it has not answered yet; look again then. */
@@ -78,7 +103,7 @@ export interface GatewayVerdict {
 }
 
 /** A route that is not in the cache yet is treated as one made now. */
-export function judgeHTTPRoute(route: HTTPRoute | undefined, parent: ParentRef, now: Date): GatewayVerdict {
+export function judgeRoute(route: GatewayRoute | undefined, parent: ParentRef, now: Date): GatewayVerdict {
   if (!route) return judgeSilence(now, parent, now);
   const answer = route.status?.parents?.find(({ parentRef }) => isSameParent(parentRef, parent, route));
   // After a change of the route the last answer stands until the controller gives another: a change has no time of its own.
@@ -104,11 +129,12 @@ function judgeConditions(conditions: readonly Condition[], generation: number, p
   return rejection ? { problem: presentRejection(rejection, parent) } : {};
 }
 
-function isSameParent(answered: ParentRef, parent: ParentRef, { metadata }: HTTPRoute): boolean {
+function isSameParent(answered: ParentRef, parent: ParentRef, { metadata }: GatewayRoute): boolean {
   return (
     answered.name === parent.name &&
     (answered.namespace ?? metadata.namespace) === parent.namespace &&
-    answered.sectionName === parent.sectionName
+    answered.sectionName === parent.sectionName &&
+    answered.port === parent.port
   );
 }
 
@@ -122,9 +148,17 @@ const NEXT_STEPS: Readonly<Record<string, string>> = {
     "the ReferenceGrant for a Service of another space is made again by itself; look whether the operation gateway-router runs, and at the rights of the Gateway's controller",
 };
 
-function presentRejection({ reason, message }: Condition, { namespace, name }: ParentRef): ReadyDraft {
+const NEXT_STEPS_OF_TCP: Readonly<Record<string, string>> = {
+  ...NEXT_STEPS,
+  NoMatchingParent:
+    "add a listener of protocol TCP at this port to the Gateway, or take the port out of parameters.tcpPorts",
+  UnsupportedProtocol:
+    "the Gateway's controller serves no TCPRoutes; take parameters.tcpPorts out of BackendClass gateway",
+};
+
+function presentRejection({ reason, message }: Condition, { namespace, name, port }: ParentRef): ReadyDraft {
   const said = message ? `: ${message.replace(/\.$/, "")}` : "";
-  const next = NEXT_STEPS[reason];
+  const next = (port === undefined ? NEXT_STEPS : NEXT_STEPS_OF_TCP)[reason];
   return notReady(
     reason,
     `Gateway ${namespace}/${name} does not serve it (${reason})${said}${next ? `; ${next}` : ""}`,

@@ -1,4 +1,4 @@
-// ReferenceGrants: they let the HTTPRoute of a route lead to a Service in another space that the route is shared with. Each goes with the last binding that needs it.
+// ReferenceGrants: they let the HTTPRoute or TCPRoute of a route lead to a Service in another space that the route is shared with. Each goes with the last binding that needs it.
 import { LABELS } from "../../../crds/labels.ts";
 import { generatedName } from "../../../crds/object-names.ts";
 import { RouteBinding } from "../../../crds/route-binding/route-binding.ts";
@@ -11,7 +11,7 @@ import type { Permission } from "../../../kube/rbac/resource-rules.ts";
 import { deleteUnneeded } from "../services/delete-unneeded.ts";
 import { servedDestinations, serviceName, type RouteDestination } from "../services/plan.ts";
 import { GATEWAY_CLASS } from "./class-name.ts";
-import { HTTPRoute } from "./http-route.ts";
+import { HTTPRoute, TCPRoute } from "./gateway-routes.ts";
 
 export const ReferenceGrant: ResourceRef = {
   group: HTTPRoute.group,
@@ -85,7 +85,7 @@ function grantKey({ metadata }: RouteBinding, destination: RouteDestination): Ob
 
 function planGrantSpec({ metadata }: RouteBinding, destination: RouteDestination): Record<string, unknown> {
   return {
-    from: [{ group: HTTPRoute.group, kind: HTTPRoute.kind, namespace: metadata.namespace ?? "" }],
+    from: [HTTPRoute, TCPRoute].map(({ group, kind }) => ({ group, kind, namespace: metadata.namespace ?? "" })),
     to: [{ group: "", kind: "Service", name: serviceName(destination) }],
   };
 }

@@ -18,6 +18,9 @@ const MAX_DESTINATIONS: Readonly<Record<string, number>> = { ingress: 1, gateway
 /** Classes whose routes reach Services in the namespaces of other spaces. An Ingress leads to Services beside it only. */
 const CROSS_SPACE: readonly string[] = ["gateway"];
 
+/** Where the cluster has TCPRoutes. */
+const SERVES_TCP: readonly string[] = ["gateway"];
+
 /** A reason why a class cannot serve a binding, wholly or in part. */
 export interface Limitation {
   message: string;
@@ -25,11 +28,12 @@ export interface Limitation {
   isServed: boolean;
 }
 
-/** Features of a binding that its class lacks; both classes serve HTTP only. */
+/** Features of a binding that its class lacks. */
 export function findLimitation({ spec }: RouteBinding): Limitation | undefined {
   const { class: name, port, internal, loadBalancing } = spec;
   const most = MAX_DESTINATIONS[name] ?? 0;
-  if (port !== 0) return { message: `class ${name} serves no TCP routes`, isServed: false };
+  if (port !== 0 && !SERVES_TCP.includes(name))
+    return { message: `class ${name} serves no TCP routes`, isServed: false };
   if (internal) return { message: `class ${name} serves no internal routes`, isServed: false };
   const destinations = spec.destinations.filter((each) => isReachable(name, each));
   const foreign = spec.destinations.find((each) => !isReachable(name, each));

@@ -9,12 +9,13 @@ export function presentBinding(
   binding: RouteBinding,
   { problem, instances }: { problem?: ReadyDraft | undefined; instances: InstanceVerdict },
 ): ReconcileResult {
-  const { hostname, path, destinations } = binding.spec;
+  const { hostname, path, port, destinations } = binding.spec;
+  const address = port === 0 ? `${hostname}${path}` : `${hostname}:${port}`;
   const limitation = findLimitation(binding);
   if (limitation?.isServed === false) return { ready: notReady("NotSupported", limitation.message) };
   const routed = destinations.length > 0 ? "is served" : "exists, and no app is mapped to it";
   return {
-    ready: problem ?? instances.ready ?? { status: "True", reason: "Routed", message: `${hostname}${path} ${routed}` },
+    ready: problem ?? instances.ready ?? { status: "True", reason: "Routed", message: `${address} ${routed}` },
     ...presentLimited(binding, limitation?.message),
     ...(!problem && instances.requeueAfterMs !== undefined && { requeueAfterMs: instances.requeueAfterMs }),
   };

@@ -111,7 +111,7 @@ describe("a class says what it lacks", () => {
     Array.from({ length: count }, (_, at) => ({ ...aDestination, port: 8000 + at }));
   test.each<[string, "ingress" | "gateway", object, { isServed: boolean; services: number } | "nothing"]>([
     ["a TCP route", "ingress", { port: 1234 }, { isServed: false, services: 0 }],
-    ["a TCP route", "gateway", { port: 1234 }, { isServed: false, services: 0 }],
+    ["a TCP route", "gateway", { port: 1234 }, "nothing"],
     ["an internal route", "gateway", { internal: true }, { isServed: false, services: 0 }],
     [
       "a second destination",

@@ -6,7 +6,10 @@ const namespace = "traefik";
 const labels = { app: "traefik" };
 const GATEWAY = "gateway.networking.k8s.io";
 const read = ["get", "list", "watch"];
-const routes = ["gatewayclasses", "gateways", "httproutes", "grpcroutes", "referencegrants"];
+const routes = ["gatewayclasses", "gateways", "httproutes", "grpcroutes", "tcproutes", "tlsroutes", "referencegrants"];
+/** Ports of TCP routes. A Gateway has 64 listeners at most. */
+export const TCP_PORTS = { first: 20_000, last: 20_049 } as const;
+const tcpPorts = Array.from({ length: TCP_PORTS.last - TCP_PORTS.first + 1 }, (_, at) => TCP_PORTS.first + at);
 const rules = [
   { apiGroups: [""], resources: ["services", "secrets", "configmaps", "nodes", "namespaces"], verbs: read },
   { apiGroups: [""], resources: ["pods"], verbs: ["get"] },
@@ -28,7 +31,7 @@ export interface TraefikOptions {
 
 /**
  * Objects to create, in this order, once the Gateway API's kinds are there: Traefik with its defaults, an IngressClass `traefik` that is the default,
- * a GatewayClass `traefik`, and the Gateway `public` in the namespace `traefik`, which takes HTTPRoutes of all namespaces at port 80.
+ * a GatewayClass `traefik`, and the Gateway `public` in the namespace `traefik`, which takes HTTPRoutes of all namespaces at port 80, and TCPRoutes at TCP_PORTS.
  */
 export function traefik({ program, address, flags }: TraefikOptions): object[] {
   const args = [
@@ -40,6 +43,9 @@ export function traefik({ program, address, flags }: TraefikOptions): object[] {
     "--providers.kubernetesIngress=true",
     `--providers.kubernetesIngress.ingressEndpoint.ip=${address}`,
     "--providers.kubernetesGateway=true",
+    // TCPRoutes.
+    "--providers.kubernetesGateway.experimentalChannel=true",
+    ...tcpPorts.map((port) => `--entryPoints.tcp-${port}.address=:${port}`),
     `--providers.kubernetesGateway.statusAddress.ip=${address}`,
     "--global.checkNewVersion=false",
     "--global.sendAnonymousUsage=false",
@@ -69,7 +75,15 @@ export function traefik({ program, address, flags }: TraefikOptions): object[] {
       metadata: { name: "public", namespace },
       spec: {
         gatewayClassName: name,
-        listeners: [{ name: "http", protocol: "HTTP", port: 80, allowedRoutes: { namespaces: { from: "All" } } }],
+        listeners: [
+          { name: "http", protocol: "HTTP", port: 80, allowedRoutes: { namespaces: { from: "All" } } },
+          ...tcpPorts.map((port) => ({
+            name: `tcp-${port}`,
+            protocol: "TCP",
+            port,
+            allowedRoutes: { namespaces: { from: "All" } },
+          })),
+        ],
       },
     },
   ];
@@ -80,6 +94,7 @@ function nodePorts(): object {
   const ports = [
     { name: "web", port: 80, nodePort: 80 },
     { name: "websecure", port: 443, nodePort: 443 },
+    ...tcpPorts.map((port) => ({ name: `tcp-${port}`, port, nodePort: port })),
   ];
   return {
     apiVersion: "v1",

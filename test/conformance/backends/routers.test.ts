@@ -1,6 +1,6 @@
 // The router classes on a real control plane: IngressClasses, HTTPRoutes, the Services that both share, and the network of the space.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { HTTPRoute } from "../../../backends/routers/gateway/http-route.ts";
+import { HTTPRoute } from "../../../backends/routers/gateway/gateway-routes.ts";
 import { ReferenceGrant } from "../../../backends/routers/gateway/reference-grants.ts";
 import { BackendClass } from "../../../crds/backend-class/backend-class.ts";
 import { FeatureFlag } from "../../../crds/feature-flag/feature-flag.ts";

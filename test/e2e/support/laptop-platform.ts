@@ -25,6 +25,7 @@ export async function startLaptopPlatform(parent = tmpdir()): Promise<TestPlatfo
     port,
     rawPort: port,
     hostAddress: "127.0.0.1",
+    tcpHost: "127.0.0.1",
     kubeconfig: join(home, "kubeconfig"),
     pids: () => [pid()],
     async kill() {

@@ -14,6 +14,7 @@ import { DEVELOPER, LOCAL_DOMAIN, LOCAL_ORG } from "../../../local/seed.ts";
 import { provideBinary } from "../../cluster/binaries.ts";
 import { writeBuilderImage, writeRunImage } from "../../cluster/images/buildpack-images.ts";
 import { startNode, type TestNode } from "../../cluster/node/node.ts";
+import { TCP_PORTS } from "../../cluster/node/traefik.ts";
 import { startNodeFront, type NodeFront } from "./node-front.ts";
 import { CHART, createOperator, type Operator } from "./operator.ts";
 import { checkOutPrevious } from "./previous-commit.ts";
@@ -152,6 +153,15 @@ function toValues({ registry, nodes, hostAddress }: TestNode, port: number): Ins
     admins: { users: ["admin"] },
     // Brokers of spaces and log drains of users beside the tests.
     spaceNetwork: { "broker-egress-cidrs": `${hostAddress}/32` },
+    routers: {
+      gateway: {
+        enabled: true,
+        name: "public",
+        namespace: "traefik",
+        tcpPorts: `${TCP_PORTS.first}-${TCP_PORTS.last}`,
+        tcpGroup: "default-tcp",
+      },
+    },
     builders: { cnb: { builderImage: `${host}/${BUILDER_IMAGE}` } },
     registry: { prefix: `${host}/apps`, username, password, insecure: true, pull: { username, password } },
   };
@@ -188,6 +198,7 @@ function toBase({ node, front, operator, home, stop }: Parts): TestPlatformBase 
     port: front.port,
     rawPort: front.port,
     hostAddress: node.hostAddress,
+    tcpHost: node.ingressAddress,
     kubeconfig,
     pids: () => listPlatformPids(node),
     async kill(which) {

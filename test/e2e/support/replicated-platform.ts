@@ -90,6 +90,7 @@ export async function startReplicatedPlatform({ operations = [] }: ReplicatedPla
     port: balancer.port,
     rawPort: replicas[0]?.port ?? 0,
     hostAddress: "127.0.0.1",
+    tcpHost: "127.0.0.1",
     kubeconfig,
     pids: () => replicas.flatMap(({ child }) => child?.pid ?? []),
     kill: (which) => killOne(replicas, which),

@@ -14,6 +14,7 @@ export const SHARED_PLATFORM = "CUPOLA_E2E_PLATFORM";
 interface SharedPlatform {
   url: string;
   port: number;
+  tcpHost: string;
   kubeconfig: string;
   kubectl: string;
   hostAddress: string;
@@ -41,24 +42,18 @@ export async function sharePlatform(
   options: NodePlatformOptions,
 ): Promise<{ file: string; stop: () => Promise<void> }> {
   const { base, node } = await startNodePlatform(options);
-  const { url, port, kubeconfig, hostAddress, home } = base;
+  const { url, port, tcpHost, hostAddress, kubeconfig, home } = base;
   const file = join(home, "shared-platform.json");
   const own = await listShared(kubectlOf(node.kubectl, kubeconfig), SHARED_KINDS);
-  const described: SharedPlatform = { url, port, kubeconfig, kubectl: node.kubectl, hostAddress, own };
+  const described: SharedPlatform = { url, port, tcpHost, hostAddress, kubeconfig, kubectl: node.kubectl, own };
   writeFileSync(file, JSON.stringify(described));
   return { file, stop: () => base.stop() };
 }
 
 /** The platform of the file for one journey, with a home of its own. Its processes are not the journey's to kill. */
 export function joinPlatform(file: string): { base: TestPlatformBase; kubectl: string } {
-  const {
-    url,
-    port,
-    kubeconfig,
-    kubectl,
-    hostAddress,
-    own: shared,
-  } = JSON.parse(readFileSync(file, "utf8")) as SharedPlatform;
+  const described = JSON.parse(readFileSync(file, "utf8")) as SharedPlatform;
+  const { url, port, tcpHost, hostAddress, kubeconfig, kubectl, own: shared } = described;
   const home = mkdtempSync(join(tmpdir(), "cupola-e2e-"));
   const own = join(home, "kubeconfig");
   copyFileSync(kubeconfig, own);
@@ -69,6 +64,7 @@ export function joinPlatform(file: string): { base: TestPlatformBase; kubectl: s
     port,
     rawPort: port,
     hostAddress,
+    tcpHost,
     kubeconfig: own,
     pids: () => [],
     kill: () => Promise.reject(new Error("this platform serves other journeys, too: run this one alone")),

@@ -25,6 +25,8 @@ export interface TestPlatformBase {
   port: number;
   /** Where bytes reach the platform itself, with nothing in between. */
   rawPort: number;
+  /** Where ports of TCP routes are. */
+  tcpHost: string;
   kubeconfig: string;
   /** The address of this machine at which the platform reaches servers of this process, such as a service broker. */
   hostAddress: string;

@@ -75,6 +75,8 @@ spec: { name: {{ $stack.name }}, description: {{ $stack.description | default $s
 {{- $_ := set $parameters "gatewayName" $values.routers.gateway.name -}}
 {{- $_ := set $parameters "gatewayNamespace" $values.routers.gateway.namespace -}}
 {{- with $values.routers.gateway.sectionName }}{{ $_ := set $parameters "sectionName" . }}{{ end -}}
+{{- with $values.routers.gateway.tcpPorts }}{{ $_ := set $parameters "tcpPorts" . }}{{ end -}}
+{{- with $values.routers.gateway.tcpGroup }}{{ $_ := set $parameters "tcpGroup" . }}{{ end -}}
 {{- end -}}
 {{- $parameters | toJson -}}
 {{- end }}
