@@ -2,7 +2,7 @@
 import type { z } from "zod";
 import { App } from "../../crds/app/app.ts";
 import { AppPolicy } from "../../crds/app-policy/app-policy.ts";
-import { appPolicyName } from "../../crds/app-policy/rules.ts";
+import { appPolicyName, MAX_POLICIES_OF_APP } from "../../crds/app-policy/rules.ts";
 import { CFError, unprocessable } from "../http/errors.ts";
 import { isOneOf } from "../lists/list-objects.ts";
 import { endpoint, ok, type Endpoint } from "../routing/endpoint.ts";
@@ -74,22 +74,27 @@ function authorize(session: Session, verb: "create" | "delete", { namespace, spe
     if (!session.allows({ verb, on: AppPolicy, namespace: one })) throw new CFError("NotAuthorized");
 }
 
-/** Each source app has its own number. @throws CFError 422 */
+/** Each source app has its own number, and each destination. @throws CFError 422 */
 function requireRoom({ cache }: Session, wanted: readonly Wanted[]): void {
-  const keyOf = ({ source }: AppPolicy["spec"]): string => `${source.namespace}/${source.app}`;
-  for (const [key, group] of Map.groupBy(wanted, ({ spec }) => keyOf(spec))) {
-    const names = new Set(
-      cache
-        .store(AppPolicy)
-        .byIndex("source", key)
-        .map(({ spec }) => appPolicyName(spec)),
-    );
-    for (const { spec } of group) names.add(appPolicyName(spec));
-    if (names.size > MAX_POLICIES_OF_SOURCE)
-      throw unprocessable(
-        `An app may be the source of at most ${MAX_POLICIES_OF_SOURCE} policies. Remove others first.`,
-      );
-  }
+  const sides = [
+    {
+      index: "source",
+      most: MAX_POLICIES_OF_SOURCE,
+      keyOf: ({ spec }: Wanted) => `${spec.source.namespace}/${spec.source.app}`,
+    },
+    {
+      index: "destination",
+      most: MAX_POLICIES_OF_APP,
+      keyOf: ({ namespace, spec }: Wanted) => `${namespace}/${spec.destination.app}`,
+    },
+  ];
+  for (const { index, most, keyOf } of sides)
+    for (const [key, group] of Map.groupBy(wanted, keyOf)) {
+      const known = cache.store(AppPolicy).byIndex(index, key);
+      const names = new Set([...known, ...group].map(({ spec }) => appPolicyName(spec)));
+      if (names.size > most && names.size > new Set(known.map(({ spec }) => appPolicyName(spec))).size)
+        throw unprocessable(`An app may be the ${index} of at most ${most} policies. Remove others first.`);
+    }
 }
 
 async function add(session: Session, { namespace, spec }: Wanted): Promise<void> {

@@ -108,7 +108,10 @@ const indexedKinds: readonly CachedKind[] = [
     route: ({ metadata, spec }) => (spec.routeRef ? [`${metadata.namespace}/${spec.routeRef.name}`] : []),
     instance: (binding) => [`${instanceNamespaceOf(binding)}/${binding.spec.instanceRef.name}`],
   }),
-  cachedKind(AppPolicy, { source: ({ spec }) => [`${spec.source.namespace}/${spec.source.app}`] }),
+  cachedKind(AppPolicy, {
+    source: ({ spec }) => [`${spec.source.namespace}/${spec.source.app}`],
+    destination: ({ metadata, spec }) => [`${metadata.namespace}/${spec.destination.app}`],
+  }),
   cachedKind(AuditLog, { target: ({ spec }) => [...new Set(spec.events.map(({ target }) => target.guid))] }),
   cachedKind(Claim, { host: indexClaimByHost }),
 ];

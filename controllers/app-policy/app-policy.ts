@@ -1,15 +1,16 @@
-// Says what an AppPolicy does. The controllers of spaces make the NetworkPolicies.
+// Says what an AppPolicy does, and deletes one of the CF API whose app is gone. The controllers of spaces make the NetworkPolicies.
 import { App } from "../../crds/app/app.ts";
 import { AppPolicy } from "../../crds/app-policy/app-policy.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import { ConfigMap } from "../../kube/api/builtin.ts";
 import type { Reader } from "../../kube/cache/reader.ts";
-import { defineController, watch } from "../../kube/controller/controller.ts";
+import { isConflict, isNotFound } from "../../kube/client/errors.ts";
+import { defineController, type ReconcileContext, watch } from "../../kube/controller/controller.ts";
 import { appKey } from "../shared/app-owned.ts";
 import { APP_POLICY_INDEXES, POLICY_APP_INDEX } from "../shared/app-policy-index.ts";
 import { GUID_INDEX, indexByGUID, resolveGUID } from "../shared/guid.ts";
 import { NETWORK_CONFIG, parseNetworkSettings, readNetworkSettings } from "../shared/network-settings.ts";
-import { planAppPolicy } from "./plan.ts";
+import { isOver, planAppPolicy, planStatus } from "./plan.ts";
 
 const ALL_INDEX = "controllers/all-policies";
 
@@ -27,22 +28,43 @@ export const appPolicyController = defineController({
       namespace: SYSTEM_NAMESPACE,
     }),
   ],
-  reconcile(policy, context) {
+  permissions: [{ resource: AppPolicy, verbs: ["delete"] }],
+
+  async reconcile(policy, context) {
     const { read } = context;
     const { source, destination } = policy.spec;
-    const hasApp = (namespace: string | undefined, name: string): boolean =>
-      read.find(App, { ...(namespace && { namespace }), name }) !== undefined;
+    const keys = [appKey(source.namespace, source.app), appKey(policy.metadata.namespace, destination.app)];
+    const input = {
+      policy,
+      source: findApp(read, source.namespace, source.app),
+      destination: findApp(read, policy.metadata.namespace, destination.app),
+      others: keys.flatMap((key) => read.byIndex(AppPolicy, POLICY_APP_INDEX, key)),
+      isolation: findIsolation(read),
+    };
+    if (isOver(input)) {
+      await remove(policy, context);
+      return {};
+    }
     return {
       labels: resolveGUID(AppPolicy, policy, context).labels,
-      ready: planAppPolicy({
-        policy,
-        hasSource: hasApp(source.namespace, source.app),
-        hasDestination: hasApp(policy.metadata.namespace, destination.app),
-        isolation: findIsolation(read),
-      }),
+      status: planStatus(input),
+      ready: planAppPolicy(input),
     };
   },
 });
+
+/** Throws where the namespace cannot be read: an app that cannot be seen is not gone. */
+function findApp(read: Reader, namespace = "", name: string): App | undefined {
+  return read.list(App, { namespace }).find(({ metadata }) => metadata.name === name);
+}
+
+async function remove({ metadata }: AppPolicy, { client }: Pick<ReconcileContext, "client">): Promise<void> {
+  try {
+    await client.delete(AppPolicy, metadata, { preconditions: { uid: metadata.uid ?? "" } });
+  } catch (error) {
+    if (!isNotFound(error) && !isConflict(error)) throw error;
+  }
+}
 
 function findIsolation(read: Reader): boolean | undefined {
   try {

@@ -1,25 +1,77 @@
-// The condition of an AppPolicy.
-import { expect, test } from "vitest";
+// The condition of an AppPolicy, and its end.
+import { describe, expect, test } from "vitest";
+import type { App } from "../../crds/app/app.ts";
 import { AppPolicy } from "../../crds/app-policy/app-policy.ts";
+import { appPolicyName } from "../../crds/app-policy/rules.ts";
 import { makeObject } from "../../crds/testing/objects.ts";
-import { planAppPolicy } from "./plan.ts";
+import { isOver, planAppPolicy, planStatus, type AppPolicyInput } from "./plan.ts";
 
-const policy = makeObject(AppPolicy, "p", {
-  metadata: { namespace: "back" },
-  spec: {
-    source: { namespace: "front", app: "web" },
-    destination: { app: "api" },
-    ports: { start: 80, end: 80 },
-  },
+const spec = {
+  source: { namespace: "front", app: "web" },
+  destination: { app: "api" },
+  protocol: "tcp" as const,
+  ports: { start: 80, end: 80 },
+};
+const policyOf = (name: string, more: object = {}, status: object = {}): AppPolicy =>
+  makeObject(AppPolicy, name, {
+    metadata: { namespace: "back", creationTimestamp: "2026-01-01T00:00:00Z", ...more },
+    spec,
+    status,
+  } as never);
+const appOf = (uid: string): App => ({ metadata: { name: uid, uid } }) as App;
+const input = (given: Partial<AppPolicyInput> = {}): AppPolicyInput => ({
+  policy: policyOf("p"),
+  source: appOf("web-1"),
+  destination: appOf("api-1"),
+  others: [],
+  isolation: true,
+  ...given,
 });
 
 test.each([
   [{}, "True", "Open"],
   [{ isolation: undefined }, "True", "Open"],
   [{ isolation: false }, "True", "NotEnforced"],
-  [{ hasSource: false }, "False", "AppMissing"],
-  [{ hasDestination: false, isolation: false }, "False", "AppMissing"],
+  [{ source: undefined }, "False", "AppMissing"],
+  [{ destination: undefined, isolation: false }, "False", "AppMissing"],
 ])("with %o it is %s, %s", (given, status, reason) => {
-  const input = { policy, hasSource: true, hasDestination: true, isolation: true, ...given };
-  expect(planAppPolicy(input)).toMatchObject({ status, reason });
+  expect(planAppPolicy(input(given))).toMatchObject({ status, reason });
+});
+
+test("the policies of an app beyond its number open nothing, and say so; older ones stay", () => {
+  const others = Array.from({ length: 500 }, (_, at) =>
+    policyOf(`older-${at}`, { creationTimestamp: "2025-01-01T00:00:00Z" }),
+  );
+  expect(planAppPolicy(input({ others }))).toMatchObject({ status: "False", reason: "TooManyPolicies" });
+  expect(planAppPolicy(input({ others: others.slice(1) }))).toMatchObject({ reason: "Open" });
+  const younger = others.map((one) => ({
+    ...one,
+    metadata: { ...one.metadata, creationTimestamp: "2027-01-01T00:00:00Z" },
+  }));
+  expect(planAppPolicy(input({ others: younger }))).toMatchObject({ reason: "Open" });
+});
+
+describe("a policy of the CF API", () => {
+  const known = { sourceUID: "web-1", destinationUID: "api-1" };
+  const made = policyOf(appPolicyName(spec), {}, known);
+
+  test("is over once an app that it was made for is gone, also when another has its name", () => {
+    expect(isOver(input({ policy: made }))).toBe(false);
+    expect(isOver(input({ policy: made, source: undefined }))).toBe(true);
+    expect(isOver(input({ policy: made, destination: appOf("api-2") }))).toBe(true);
+  });
+
+  test("stays while its apps have not been there yet, and knows them from then on", () => {
+    const young = policyOf(appPolicyName(spec));
+    expect(isOver(input({ policy: young, source: undefined }))).toBe(false);
+    expect(planStatus(input({ policy: young, source: undefined }))).toEqual({});
+    expect(planStatus(input({ policy: young }))).toEqual(known);
+    expect(planStatus(input({ policy: made, source: appOf("web-2") }))).toEqual({});
+  });
+
+  test("one with a name of its own goes by names", () => {
+    const own = policyOf("by-kubectl", {}, known);
+    expect(isOver(input({ policy: own, source: undefined }))).toBe(false);
+    expect(planStatus(input({ policy: own, source: appOf("web-2") }))).toEqual({ ...known, sourceUID: "web-2" });
+  });
 });

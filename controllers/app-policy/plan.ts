@@ -1,18 +1,50 @@
-// The condition of an AppPolicy: whether its apps are there, and whether anything here keeps other apps from connecting. Pure.
+// The condition of an AppPolicy: whether its apps are there, whether it is one too many, and whether anything here keeps other apps from connecting. Pure.
+import type { App } from "../../crds/app/app.ts";
+import { compareAge, endsWithApps, isMeant, MAX_POLICIES_OF_APP } from "../../crds/app-policy/rules.ts";
 import type { AppPolicy } from "../../crds/app-policy/app-policy.ts";
 import type { ReadyDraft } from "../../kube/controller/controller.ts";
 
 export interface AppPolicyInput {
   policy: AppPolicy;
-  hasSource: boolean;
-  hasDestination: boolean;
+  source: App | undefined;
+  destination: App | undefined;
+  /** Policies with one of its apps on either side. */
+  others: readonly AppPolicy[];
   /** Undefined where the settings are wrong, which the spaces say. */
   isolation: boolean | undefined;
 }
 
-export function planAppPolicy({ policy: { spec }, hasSource, hasDestination, isolation }: AppPolicyInput): ReadyDraft {
-  if (!hasSource) return missing(`app ${spec.source.app} of its source is not in namespace ${spec.source.namespace}`);
-  if (!hasDestination) return missing(`app ${spec.destination.app} is not in this namespace`);
+/** Is it over, as the policies of the CF API are when one of their apps has been deleted? */
+export function isOver({
+  policy,
+  source,
+  destination,
+}: Pick<AppPolicyInput, "policy" | "source" | "destination">): boolean {
+  const { sourceUID, destinationUID } = policy.status ?? {};
+  if (!endsWithApps(policy) || sourceUID === undefined || destinationUID === undefined) return false;
+  return source?.metadata.uid !== sourceUID || destination?.metadata.uid !== destinationUID;
+}
+
+/** The apps that it is about, once both are there. */
+export function planStatus({ policy, source, destination }: AppPolicyInput): Record<string, unknown> {
+  if (!source || !destination) return {};
+  if (!isMeant(policy, "source", source) || !isMeant(policy, "destination", destination)) return {};
+  return { sourceUID: source.metadata.uid, destinationUID: destination.metadata.uid };
+}
+
+export function planAppPolicy(input: AppPolicyInput): ReadyDraft {
+  const { policy, source, destination, isolation } = input;
+  const { spec } = policy;
+  if (!source) return missing(`app ${spec.source.app} of its source is not in namespace ${spec.source.namespace}`);
+  if (!destination) return missing(`app ${spec.destination.app} is not in this namespace`);
+  const crowded = findCrowdedSide(input);
+  if (crowded)
+    return {
+      status: "False",
+      reason: "TooManyPolicies",
+      message: `its ${crowded} has ${MAX_POLICIES_OF_APP} older policies, and this one opens nothing: delete others`,
+      isFailure: true,
+    };
   if (isolation === false)
     return {
       status: "True",
@@ -20,6 +52,18 @@ export function planAppPolicy({ policy: { spec }, hasSource, hasDestination, iso
       message: "kept, but nothing here separates apps: every app reaches every other",
     };
   return { status: "True", reason: "Open", message: "opened by NetworkPolicies of both namespaces" };
+}
+
+function findCrowdedSide({ policy, others }: AppPolicyInput): "source" | "destination" | undefined {
+  const older = others.filter((other) => !other.metadata.deletionTimestamp && compareAge(other, policy) < 0);
+  const { source, destination } = policy.spec;
+  const from = older.filter(({ spec }) => spec.source.namespace === source.namespace && spec.source.app === source.app);
+  if (from.length >= MAX_POLICIES_OF_APP) return "source";
+  const into = older.filter(
+    ({ metadata, spec }) =>
+      metadata.namespace === policy.metadata.namespace && spec.destination.app === destination.app,
+  );
+  return into.length >= MAX_POLICIES_OF_APP ? "destination" : undefined;
 }
 
 function missing(message: string): ReadyDraft {

@@ -2,6 +2,7 @@
 import { expect, test } from "vitest";
 import type { App } from "../../crds/app/app.ts";
 import { AppPolicy } from "../../crds/app-policy/app-policy.ts";
+import { appPolicyName } from "../../crds/app-policy/rules.ts";
 import { makeObject } from "../../crds/testing/objects.ts";
 import { planAppPolicyNetwork } from "./app-policies.ts";
 
@@ -61,6 +62,25 @@ test("within a space both; several of an app are one object, in the same order w
   expect(plan("back", one, two)).toHaveLength(1);
   const names = [...found, ...plan("back", one)].map(({ metadata }) => metadata?.name);
   expect(new Set(names).size).toBe(2);
+});
+
+test("a policy of the CF API opens nothing for a later app of the same name; one that goes by names does", () => {
+  const known = { sourceUID: "an-earlier-web", destinationUID: "uid-back-api" };
+  const stale = (name: string): AppPolicy => ({ ...policy(name), status: known });
+  const name = appPolicyName(policy("p").spec);
+  expect([plan("back", stale(name)), plan("front", stale(name))]).toEqual([[], []]);
+  expect(plan("back", stale("by-kubectl"))).toHaveLength(1);
+});
+
+test("the oldest policies of an app fill its object", () => {
+  const many = Array.from({ length: 510 }, (_, at) => {
+    const one = policy(`p-${at}`, { ports: { start: at + 1, end: at + 1 } });
+    const creationTimestamp = new Date(1_000_000_000 - at * 1000).toISOString();
+    return { ...one, metadata: { ...one.metadata, creationTimestamp } };
+  });
+  const [object] = plan("back", ...many) as { spec?: { ingress: { ports: { port: number }[] }[] } }[];
+  const ports = object?.spec?.ingress.map((rule) => rule.ports[0]?.port) ?? [];
+  expect([ports.length, ports.includes(510), ports.includes(1)]).toEqual([500, true, false]);
 });
 
 test.each([

@@ -1,15 +1,13 @@
 // The NetworkPolicies of AppPolicies: ingress for each destination app of a space, egress for each source app. They only add. Pure.
 import type { App } from "../../crds/app/app.ts";
 import type { AppPolicy } from "../../crds/app-policy/app-policy.ts";
+import { compareAge, isMeant, MAX_POLICIES_OF_APP } from "../../crds/app-policy/rules.ts";
 import { guidOf } from "../../crds/guid.ts";
 import { LABELS } from "../../crds/labels.ts";
 import { generatedName } from "../../crds/object-names.ts";
 import { NetworkPolicy } from "../../kube/api/builtin.ts";
 import { apiVersionOf } from "../../kube/api/resource-ref.ts";
 import type { Draft } from "../../kube/client/client.ts";
-
-/** Rules of one object: with more it might not fit into the API server's limits. Those beyond open nothing. */
-const MAX_RULES = 500;
 
 export interface AppPoliciesInput {
   namespace: string;
@@ -25,17 +23,11 @@ interface Side {
   rule: object;
 }
 
-/** In the order of their names, so that the same policies give the same objects. */
+/** The oldest first, so that the same policies give the same objects. */
 export function planAppPolicyNetwork({ namespace, policies, findApp }: AppPoliciesInput): Draft[] {
-  const sides = policies
-    .toSorted((one, other) => (keyOf(one) < keyOf(other) ? -1 : 1))
-    .flatMap((policy) => toSides(policy, namespace, findApp));
+  const sides = policies.toSorted(compareAge).flatMap((policy) => toSides(policy, namespace, findApp));
   const groups = Map.groupBy(sides, ({ own, direction }) => `${direction} ${own.metadata.name}`);
   return [...groups.values()].map((group) => toDraft(namespace, group));
-}
-
-function keyOf({ metadata }: AppPolicy): string {
-  return `${metadata.namespace}/${metadata.name}`;
 }
 
 function toSides(policy: AppPolicy, namespace: string, findApp: AppPoliciesInput["findApp"]): Side[] {
@@ -43,7 +35,7 @@ function toSides(policy: AppPolicy, namespace: string, findApp: AppPoliciesInput
   if (policy.metadata.deletionTimestamp) return [];
   const into = policy.metadata.namespace ?? "";
   const [from, to] = [findApp(source.namespace, source.app), findApp(into, destination.app)];
-  if (!from || !to) return [];
+  if (!from || !to || !isMeant(policy, "source", from) || !isMeant(policy, "destination", to)) return [];
   const opened = [{ protocol: protocol.toUpperCase(), port: ports.start, endPort: ports.end }];
   return [
     ...(into === namespace
@@ -80,7 +72,7 @@ function toDraft(namespace: string, sides: readonly Side[]): Draft {
     spec: {
       podSelector: own ? selectorOf(own) : {},
       policyTypes: [direction === "ingress" ? "Ingress" : "Egress"],
-      [direction]: sides.slice(0, MAX_RULES).map(({ rule }) => rule),
+      [direction]: sides.slice(0, MAX_POLICIES_OF_APP).map(({ rule }) => rule),
     },
   };
 }

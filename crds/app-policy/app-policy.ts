@@ -53,6 +53,9 @@ export const AppPolicy = defineKind({
     "protocol",
     "ports",
   ),
-  status: readyStatus({}),
+  status: readyStatus({
+    sourceUID: z.string().max(63).optional().describe("The App that the policy was made for, by its uid."),
+    destinationUID: z.string().max(63).optional().describe("As sourceUID, of the destination."),
+  }),
 });
 export type AppPolicy = Resource<typeof AppPolicy>;

@@ -64,6 +64,21 @@ test("a policy is made once, listed by its apps to those who see both, and delet
   }, PATIENCE);
 });
 
+test("a policy ends with its apps: a later app of the same name has none", async () => {
+  const make = (): Promise<{ guid: string }> =>
+    bench.make("/v3/apps", { name: "short", relationships: { space: to(front) } });
+  const ofShort = (guid: string): object => ({ ...policy(), source: { id: guid } });
+  const first = await make();
+  expect((await post(PATH, "ann", ofShort(first.guid))).status).toBe(200);
+  const mine = async (): Promise<AppPolicy[]> =>
+    (await bench.testEnv.kube.list(AppPolicy)).items.filter(({ spec }) => spec.source.app === "short");
+  await vi.waitFor(async () => expect((await mine())[0]?.status?.sourceUID).toBeDefined(), PATIENCE);
+  await bench.call("DELETE", `/v3/apps/${first.guid}`, undefined, "ann");
+  await vi.waitFor(async () => expect(await mine()).toEqual([]), PATIENCE);
+  const second = await make();
+  expect(await listFor("ann", `?id=${second.guid}`)).toEqual({ total_policies: 0, policies: [] });
+});
+
 test("who has no right on the source makes none, by the API and by kubectl", async () => {
   const answer = await post(PATH, "bob", policy());
   expect(answer.status).toBe(422);
