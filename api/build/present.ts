@@ -54,8 +54,10 @@ function errorOf({ status }: Build): string | null {
   return status?.error ? `${status.error.code} - ${status.error.message}` : null;
 }
 
+/** Kubernetes knows no addresses but those that are names. cf-java-client takes no null. */
 function createdBy({ spec }: Build): object {
-  return { guid: spec.createdBy?.guid ?? null, name: spec.createdBy?.name ?? null, email: null };
+  const { guid = null, name = null } = spec.createdBy ?? {};
+  return { guid, name, email: name?.includes("@") ? name : "" };
 }
 
 function dropletOf(cache: ClusterCache, build: Build): Droplet | undefined {

@@ -50,7 +50,7 @@ export const build = named(
     lifecycle,
     package: z.strictObject({ guid: text }),
     droplet: z.strictObject({ guid }).nullable(),
-    created_by: z.strictObject({ guid: text.nullable(), name: text.nullable(), email: text.nullable() }),
+    created_by: z.strictObject({ guid: text.nullable(), name: text.nullable(), email: text }),
     relationships: z.strictObject({ app: toApp }),
     metadata,
     links: links(["self", "app"], { droplet: link.optional() }),

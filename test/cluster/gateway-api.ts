@@ -12,8 +12,10 @@ import { downloadModule } from "./go-module.ts";
 const MODULE = "sigs.k8s.io/gateway-api@v1.3.0";
 const DEADLINE_MS = 20_000;
 
-/** Kinds of the experimental channel, whose version v1alpha2 Traefik takes; it wants both. */
-const EXPERIMENTAL = ["tcproutes", "tlsroutes"].map((plural) => `gateway.networking.k8s.io_${plural}.yaml`);
+/** Kinds of the experimental channel, which Traefik wants all where it is to take TCPRoutes. */
+const EXPERIMENTAL = ["tcproutes", "tlsroutes", "backendtlspolicies"].map(
+  (plural) => `gateway.networking.k8s.io_${plural}.yaml`,
+);
 
 /** Applies the standard channel and TCPRoutes, and waits until its kinds are served. @throws Error when the module cannot be had */
 export async function applyGatewayAPI(client: KubeClient): Promise<void> {

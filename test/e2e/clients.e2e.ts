@@ -1,4 +1,4 @@
-// Clients of Cloud Foundry that nobody here wrote, with a token login: go-cfclient and cf-python-client push an app and delete it. By name: `npm run e2e -- clients`.
+// Clients of Cloud Foundry that nobody here wrote, with a token login: go-cfclient, cf-python-client and cf-java-client push an app and delete it. By name: `npm run e2e -- clients`.
 import { copyFileSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, type TestContext } from "vitest";
@@ -71,6 +71,20 @@ describe("a client of Cloud Foundry", () => {
     const python = join(folder, "venv", "bin", "python");
     await obtain(context, ["python3", "-m", "venv", "venv"], [python, "-m", "pip", "install", "-q", PYTHON_CLIENT]);
     await expectPushed(python, join(SOURCES, "push.py"));
+  });
+
+  test("cf-java-client", { timeout: BUILD_MS }, async (context) => {
+    const source = join(folder, "src", "main", "java");
+    mkdirSync(source, { recursive: true });
+    copyFileSync(join(SOURCES, "pom.xml"), join(folder, "pom.xml"));
+    copyFileSync(join(SOURCES, "Push.java"), join(source, "Push.java"));
+    const maven: [string, ...string[]] = ["mvn", "-q", "-B"];
+    await obtain(context, [...maven, "compile", "dependency:copy-dependencies"]);
+    const { code, output } = await run(["java", "-cp", "target/classes:target/dependency/*", "Push"], env);
+    expect(code, output).toBe(0);
+    // By a user's login, whose token it verifies, and by client credentials.
+    expect(output).toContain("user admin");
+    expect(output.match(/^deleted$/gm), output).toHaveLength(2);
   });
 });
 

@@ -6,7 +6,16 @@ const namespace = "traefik";
 const labels = { app: "traefik" };
 const GATEWAY = "gateway.networking.k8s.io";
 const read = ["get", "list", "watch"];
-const routes = ["gatewayclasses", "gateways", "httproutes", "grpcroutes", "tcproutes", "tlsroutes", "referencegrants"];
+const routes = [
+  "gatewayclasses",
+  "gateways",
+  "httproutes",
+  "grpcroutes",
+  "tcproutes",
+  "tlsroutes",
+  "referencegrants",
+  "backendtlspolicies",
+];
 /** Ports of TCP routes. A Gateway has 64 listeners at most. */
 export const TCP_PORTS = { first: 20_000, last: 20_049 } as const;
 const tcpPorts = Array.from({ length: TCP_PORTS.last - TCP_PORTS.first + 1 }, (_, at) => TCP_PORTS.first + at);

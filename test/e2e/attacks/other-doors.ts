@@ -4,7 +4,8 @@ import { connect, type Socket } from "node:net";
 import ssh2 from "ssh2";
 import { request } from "undici";
 import { expect, test } from "vitest";
-import type { Api, Named, Page } from "../support/api.ts";
+import { tokenOf, type Api, type Named, type Page } from "../support/api.ts";
+import { eventually } from "../../eventually.ts";
 import type { TestPlatform } from "../support/test-platform.ts";
 import type { User } from "../support/user.ts";
 
@@ -70,6 +71,43 @@ export function otherDoorAttacks(get: () => Promise<Attacked>): void {
     }
   });
 
+  test("a code that several use at once opens one shell", async () => {
+    const { laptop, attacker, apps } = await get();
+    const port = await sshPort(laptop);
+    const code = await codeOf(laptop, attacker.token);
+    const tries = await Promise.all(Array.from({ length: 8 }, () => tryShell(port, apps.thief, code)));
+    expect(tries.filter((result) => result === "in")).toHaveLength(1);
+  });
+
+  test("a flood of requests for codes leaves a bounded number of objects, and costs others none", async () => {
+    const { laptop, attacker } = await get();
+    const ask = async (token: string): Promise<number> => {
+      const url = `${loginURL(laptop)}/oauth/authorize?response_type=code&client_id=ssh-proxy`;
+      const answer = await request(url, { headers: { authorization: `bearer ${token}` } });
+      await answer.body.dump();
+      return answer.statusCode;
+    };
+    const answers = await Promise.all(Array.from({ length: FLOOD }, () => ask(attacker.token)));
+    expect(answers.filter((status) => status === 302).length).toBeLessThanOrEqual(30);
+    expect(answers.filter((status) => status !== 302 && status !== 400)).toEqual([]);
+    const { output } = await laptop.kubectl("get", "sshcodes.cupola.dev", "-A", "-o", "name");
+    expect(output.split("\n").filter((line) => line !== "").length).toBeLessThanOrEqual(40);
+    expect(await ask(tokenOf(laptop, "admin"))).toBe(302);
+  });
+
+  test("the objects of codes say neither the code nor who asked, and no tenant sees them", async () => {
+    const { laptop, attacker } = await get();
+    const code = await codeOf(laptop, tokenOf(laptop, "admin"));
+    const { output } = await laptop.kubectl("get", "sshcodes.cupola.dev", "-n", "cupola-system", "-o", "yaml");
+    expect([output.includes("sealed:"), output.includes(code), output.includes("system:masters")]).toEqual([
+      true,
+      false,
+      false,
+    ]);
+    const seen = await laptop.kubectl("get", "sshcodes.cupola.dev", "-A", "--as", attacker.name);
+    expect([seen.code === 0, /forbidden/i.test(seen.output)]).toEqual([false, true]);
+  });
+
   test("a flood of bad refreshes and passwords locks out nobody who is logged in", async () => {
     const { laptop, attacker } = await get();
     const ask = async (fields: Record<string, string>, address: string): Promise<number> => {
@@ -119,4 +157,38 @@ export function otherDoorAttacks(get: () => Promise<Attacked>): void {
       expect(status).toBe(422);
     }
   });
+
+  test("a later app of a deleted one's name gets none of its policies", async () => {
+    const { api, apps } = await get();
+    const thief = await api.call<{ relationships: { space: object } }>("GET", `/v3/apps/${apps.thief}`);
+    const relationships = { space: thief.relationships.space };
+    const make = (): Promise<Named> => api.call("POST", "/v3/apps", { name: "way-in", relationships });
+    const first = await make();
+    const way = {
+      source: { id: first.guid },
+      destination: { id: apps.victim, protocol: "tcp", ports: { start: 1, end: 9 } },
+    };
+    expect((await api.send("POST", "/networking/v1/external/policies", { policies: [way] })).status).toBe(200);
+    await eventually(async () => {
+      const [policy] = await policiesNamed("way-in");
+      expect(policy?.status?.sourceUID).toBeDefined();
+    });
+    await api.send("DELETE", `/v3/apps/${first.guid}`);
+    await eventually(async () => expect(await policiesNamed("way-in")).toEqual([]));
+    const second = await make();
+    const { text } = await api.send("GET", `/networking/v1/external/policies?id=${second.guid}`);
+    expect(JSON.parse(text)).toMatchObject({ total_policies: 0 });
+    await api.send("DELETE", `/v3/apps/${second.guid}`);
+  });
+
+  interface Policy {
+    spec: { source: { app: string } };
+    status?: { sourceUID?: string };
+  }
+
+  async function policiesNamed(app: string): Promise<Policy[]> {
+    const { laptop } = await get();
+    const { output } = await laptop.kubectl("get", "apppolicies.cupola.dev", "-A", "-o", "json");
+    return (JSON.parse(output) as { items: Policy[] }).items.filter(({ spec }) => spec.source.app === app);
+  }
 }

@@ -4,8 +4,6 @@ import { makeApp } from "./support/apps.ts";
 import type { CaseRun, CommandCases } from "./support/case.ts";
 import { noSuchApp } from "./support/refusals.ts";
 
-const LAPTOP_ONLY = "not tried on a node yet";
-
 interface Policies {
   policies: { source: { id: string }; destination: { id: string; protocol: string; ports: object } }[];
 }
@@ -46,7 +44,6 @@ export const NETWORK_POLICY_CASES: readonly CommandCases[] = [
       {
         name: "of the default port",
         login: "token",
-        laptopOnly: LAPTOP_ONLY,
         given: twoApps,
         run: "add-network-policy {name} {other}",
         shows: ["Adding network policy from app {name} to app {other}", "OK"],
@@ -55,7 +52,6 @@ export const NETWORK_POLICY_CASES: readonly CommandCases[] = [
       {
         name: "--protocol, --port with a range",
         login: "token",
-        laptopOnly: LAPTOP_ONLY,
         given: twoApps,
         run: "add-network-policy {name} {other} --protocol udp --port 5000-5010",
         shows: ["OK"],
@@ -65,13 +61,12 @@ export const NETWORK_POLICY_CASES: readonly CommandCases[] = [
         name: "by an auditor",
         as: "auditor",
         login: "token",
-        laptopOnly: LAPTOP_ONLY,
         given: twoApps,
         run: "add-network-policy {name} {other}",
         refused: ["FAILED"],
         effect: async (run) => expect(await policiesOf(run)).toEqual([]),
       },
-      { ...noSuchApp("add-network-policy", "another"), login: "token", laptopOnly: LAPTOP_ONLY },
+      { ...noSuchApp("add-network-policy", "another"), login: "token" },
     ],
   },
   {
@@ -80,7 +75,6 @@ export const NETWORK_POLICY_CASES: readonly CommandCases[] = [
       {
         name: "of a space",
         login: "token",
-        laptopOnly: LAPTOP_ONLY,
         given: withPolicy,
         run: "network-policies",
         shows: ["8080-8090"],
@@ -89,7 +83,6 @@ export const NETWORK_POLICY_CASES: readonly CommandCases[] = [
       {
         name: "--source",
         login: "token",
-        laptopOnly: LAPTOP_ONLY,
         given: withPolicy,
         run: "network-policies --source {name}",
         shows: ["8080-8090", "{other}"],
@@ -103,7 +96,6 @@ export const NETWORK_POLICY_CASES: readonly CommandCases[] = [
       {
         name: "by its apps, protocol and ports",
         login: "token",
-        laptopOnly: LAPTOP_ONLY,
         given: withPolicy,
         run: "remove-network-policy {name} {other} --protocol tcp --port 8080-8090",
         shows: ["Removing network policy from app {name} to app {other}", "OK"],
@@ -112,7 +104,6 @@ export const NETWORK_POLICY_CASES: readonly CommandCases[] = [
       {
         name: "one that is not there",
         login: "token",
-        laptopOnly: LAPTOP_ONLY,
         given: withPolicy,
         run: "remove-network-policy {name} {other} --protocol udp --port 1",
         shows: ["Policy does not exist."],
