@@ -1,5 +1,6 @@
 // `pods/exec` against a server that speaks its protocol: input, outputs, statuses, backpressure and refusals.
 import { text } from "node:stream/consumers";
+import { setTimeout } from "node:timers/promises";
 import { afterEach, expect, test, vi } from "vitest";
 import { startExecServer, type ExecServer } from "../testing/exec-server.ts";
 import { createClient } from "./create-client.ts";
@@ -9,10 +10,10 @@ import { execInPod, toEnd, type PodExec } from "./pod-exec.ts";
 let server: ExecServer | undefined;
 afterEach(() => server?.close());
 
-async function exec(command: readonly string[], pod = "web-0"): Promise<PodExec> {
+async function exec(command: readonly string[], pod = "web-0", tty = false): Promise<PodExec> {
   server ??= await startExecServer();
   const client = createClient({ server: server.url, auth: { kind: "token", token: "the-token" } });
-  return execInPod(client, { namespace: "dev", pod, container: "application", command, tty: false });
+  return execInPod(client, { namespace: "dev", pod, container: "application", command, tty });
 }
 afterEach(() => (server = undefined));
 
@@ -24,6 +25,15 @@ test("input goes in, and outputs and the status come back", async () => {
   const [request] = server!.requests;
   expect(request?.headers.authorization).toBe("Bearer the-token");
   expect(request?.url).toContain("/api/v1/namespaces/dev/pods/web-0/exec?container=application&stdin=true");
+});
+
+test("the input of a terminal ends with a Ctrl-D, and stays open", async () => {
+  const program = await exec(["/bin/sh", "-c", "head -c 6 | od -An -c; cat"], "web-0", true);
+  program.stdin.end("hello");
+  await vi.waitFor(() => expect(String(program.stdout.read())).toContain("h   e   l   l   o 004"), { timeout: 10_000 });
+  const isOver = Promise.race([program.ended.then(() => true), setTimeout(200, false)]);
+  expect([await isOver, program.stderr]).toEqual([false, undefined]);
+  program.close();
 });
 
 test("an output that nobody reads holds the program up, and comes whole later", async () => {

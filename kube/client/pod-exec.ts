@@ -11,6 +11,7 @@ const STDERR = 2;
 const STATUS = 3;
 const RESIZE = 4;
 const CLOSE = 255;
+const END_OF_TRANSMISSION = 4;
 
 /** A connection whose other end is silent for two of these is dead. */
 const PING_MS = 15_000;
@@ -71,7 +72,7 @@ function toPodExec(socket: WebSocket, tty: boolean): PodExec {
     if (frame[0] === STDERR) push(stderr, content);
     if (frame[0] === STATUS && status.length < MAX_STATUS) status += content.toString("utf8");
   });
-  const stdin = toInput(socket);
+  const stdin = toInput(socket, tty);
   const ended = new Promise<PodExecEnd>((resolve) => {
     socket.once("close", () => {
       for (const stream of [stdout, stderr]) if (stream && !stream.destroyed) stream.push(null);
@@ -122,10 +123,12 @@ function createOutputs(socket: WebSocket): {
   };
 }
 
-function toInput(socket: WebSocket): Writable {
+/** Containerd gives up the outputs of a terminal whose input is closed, so the program reads a Ctrl-D instead, as `script` does it. */
+function toInput(socket: WebSocket, tty: boolean): Writable {
   const stream = new Writable({
     write: (chunk: Buffer, _encoding, done) => send(socket, STDIN, chunk, done),
-    final: (done) => send(socket, CLOSE, Buffer.of(STDIN), done),
+    final: (done) =>
+      tty ? send(socket, STDIN, Buffer.of(END_OF_TRANSMISSION), done) : send(socket, CLOSE, Buffer.of(STDIN), done),
   });
   // A program that reads no more is no fault.
   return stream.on("error", () => undefined);
