@@ -4,7 +4,8 @@ import type { KubeClient } from "../kube/client/client.ts";
 import { SYSTEM_NAMESPACE } from "../crds/groups.ts";
 
 /** `installed`: the manifests are in the cluster. `seeded`: the first org and space are. `hello`: the example was pushed. */
-export type MarkName = "installed" | "seeded" | "buildpacks" | "substitute-stacks" | "tcp-ports" | "task-runner" | "hello";
+export type MarkName =
+  "installed" | "seeded" | "buildpacks" | "substitute-stacks" | "tcp-ports" | "task-runner" | "hello";
 
 /** Does `work` unless the mark has this value, then sets it. Its result; undefined when there was nothing to do. */
 export type DoOnce = <T>(name: MarkName, value: string, work: () => Promise<T>) => Promise<T | undefined>;
