@@ -51,7 +51,7 @@ export function gatewayRouter(): Controller[] {
   return [bindingController, tcpController, serviceController, grantController, gatewayClassController];
 }
 
-/** What both controllers of bindings need besides their kind of route. */
+/** Both controllers of bindings have this, besides their kind of route. */
 const BINDING_CONTROLLER = {
   reads: [Service, ReferenceGrant],
   permissions: [SERVICE_PERMISSION, GRANT_PERMISSION],
