@@ -23,7 +23,7 @@ const PLACED_KINDS: Readonly<Record<string, readonly string[]>> = {
   batch: ["jobs", "cronjobs"],
   policy: ["poddisruptionbudgets"],
   "networking.k8s.io": ["ingresses", "networkpolicies"],
-  "gateway.networking.k8s.io": ["httproutes", "referencegrants"],
+  "gateway.networking.k8s.io": ["httproutes", "tcproutes", "referencegrants"],
   "discovery.k8s.io": ["endpointslices"],
   "coordination.k8s.io": ["leases"],
   "rbac.authorization.k8s.io": ["roles", "rolebindings"],

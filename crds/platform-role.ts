@@ -41,7 +41,7 @@ const PLATFORM_RULES: readonly object[] = [
   { apiGroups: ["networking.k8s.io"], resources: ["ingressclasses"], verbs: ["get", "list", "watch"] },
   {
     apiGroups: ["gateway.networking.k8s.io"],
-    resources: ["httproutes", "referencegrants"],
+    resources: ["httproutes", "tcproutes", "referencegrants"],
     verbs: ["get", "list", "watch", "create", "update", "patch", "delete"],
   },
   {
