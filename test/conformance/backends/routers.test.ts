@@ -149,7 +149,13 @@ describe.skipIf(reason)("routers on kube-apiserver", () => {
     const grant = await eventually(async () => {
       const [found] = await foreign(ReferenceGrant);
       const [service] = await foreign(Service);
-      expect(found?.["spec"]).toMatchObject({ from: [{ namespace }], to: [{ name: service?.metadata.name }] });
+      expect(found?.["spec"]).toMatchObject({
+        from: [
+          { kind: "HTTPRoute", namespace },
+          { kind: "TCPRoute", namespace },
+        ],
+        to: [{ name: service?.metadata.name }],
+      });
       return found ?? expect.fail("no grant");
     });
     await client.delete(ReferenceGrant, grant.metadata);
