@@ -126,11 +126,14 @@ export function processController(options: ProcessOptions): Controller {
   });
 }
 
-/** A process whose decision was lost keeps the finalizer while a cluster that may have its instances cannot be read. */
+/** A process of a started app whose decision was lost keeps the finalizer while a cluster that may have its instances cannot be read. */
 function needsFinalizer(process: Process, { read, clusters }: Pick<ReconcileContext, "read" | "clusters">): boolean {
   if (findDecision(process, read)) return true;
   if (clusters.names().length > 0 && listHolders(findGUID(process, read), clusters).length > 0) return true;
-  return (process.metadata.finalizers ?? []).includes(CLUSTERS_FINALIZER) && listUnread(read, clusters).length > 0;
+  const { namespace, finalizers = [] } = process.metadata;
+  if (!finalizers.includes(CLUSTERS_FINALIZER) || listUnread(read, clusters).length === 0) return false;
+  // The decision of a stopped app went because its instances had ended.
+  return read.find(App, { namespace, name: process.spec.appRef.name })?.spec.state === "Started";
 }
 
 /** The Process of a released LRP, by its GUID. The web process has its app's. */
@@ -189,7 +192,9 @@ function reconcileLRPs(process: Process, app: App, context: LRPContext): Reconci
 }
 
 function reconcileHere(process: Process, app: App, context: LRPContext): ReconcileResult {
-  const { read, history } = context;
+  const { read, history, guid, clusters } = context;
+  // Its decision was lost: what runs elsewhere must not be started here, too.
+  if (listHolders(guid, clusters).length > 0) return PLACING;
   const existing = listLRPsOfProcess(read, process.metadata);
   const versions = process.spec.type === "web" ? findRolloutVersions(app, history, existing) : undefined;
   if (versions) return reconcileRollout(process, app, { ...context, versions, existing });
@@ -198,7 +203,7 @@ function reconcileHere(process: Process, app: App, context: LRPContext): Reconci
   // Usually the cache only lags behind; the app controller creates a missing Revision again.
   if (!revision) return { keepStatus: true };
   readRolloutsOf(existing, revision, context);
-  if (existing.length === 0 && isElsewhere(process, context)) return PLACING;
+  if (existing.length === 0 && findPlacement(read, process.metadata.namespace)) return PLACING;
   return planLRPs(process, {
     quota: findQuota(process, revision, context.read),
     name: lrpName(process, revision),
@@ -206,11 +211,6 @@ function reconcileHere(process: Process, app: App, context: LRPContext): Reconci
     existing,
     makeLRP: (instances) => makeLRP(process, app, { ...context, revision, share: { instances } }),
   });
-}
-
-/** Its segment says where it runs, or it runs on another cluster although its decision was lost. */
-function isElsewhere({ metadata }: Process, { read, guid, clusters }: LRPContext): boolean {
-  return findPlacement(read, metadata.namespace) !== undefined || listHolders(guid, clusters).length > 0;
 }
 
 function reconcileRollout(

@@ -228,12 +228,7 @@ describe("deletions that nobody told", () => {
       return JSON.stringify(assignments.map(({ cluster, indexes }) => [cluster, indexes]).toSorted());
     };
     const assignments = await decided();
-    for (const placement of [{ clusters: { matchLabels: {} } }, null]) {
-      await replica.stop();
-      await placeShared(world.hub, { placement: placement as never });
-      await world.hub.delete(PlacementDecision, key);
-      await eventually(async () => expect(await world.hub.find(PlacementDecision, key)).toBeUndefined());
-      replica = await startReplica(() => world.connect(), { leads: true });
+    const untilDecidedAgain = async (): Promise<void> => {
       await eventually(async () => expect(await decided()).toBe(assignments));
       await replica.idle();
       const after = await listLRPs(world, "kept");
@@ -241,7 +236,23 @@ describe("deletions that nobody told", () => {
         before.map(({ lrp }) => lrp.metadata.uid).toSorted(),
       );
       expect(indexesOf(after)).toEqual([0, 1, 2, 3]);
+    };
+    for (const placement of [{ clusters: { matchLabels: {} } }, null]) {
+      await replica.stop();
+      await placeShared(world.hub, { placement: placement as never });
+      await world.hub.delete(PlacementDecision, key);
+      await eventually(async () => expect(await world.hub.find(PlacementDecision, key)).toBeUndefined());
+      replica = await startReplica(() => world.connect(), { leads: true });
+      await untilDecidedAgain();
     }
     await placeShared(world.hub);
+    for (let at = 0; at < 5; at++) {
+      const { metadata } = await world.hub.get(PlacementDecision, key);
+      await world.hub.delete(PlacementDecision, key);
+      await eventually(async () =>
+        expect((await world.hub.get(PlacementDecision, key)).metadata.uid).not.toBe(metadata.uid),
+      );
+      await untilDecidedAgain();
+    }
   }, 60_000);
 });
