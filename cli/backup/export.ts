@@ -30,8 +30,8 @@ export interface ExportOptions {
   secrets: boolean;
 }
 
-/** For each page. */
-const PAGE_DEADLINE_MS = 60_000;
+/** An object may have 1.5 MiB, and a page is in memory at once. */
+const PAGE = { limit: 100, deadlineMs: 60_000 } as const;
 
 interface Counts {
   exported: Record<string, number>;
@@ -85,33 +85,40 @@ async function loadKey({ key, secrets }: ExportOptions): Promise<Encryptor | und
 
 async function readPlace(kube: KubeClient, name: string | undefined): Promise<Place> {
   const orgs = await readOrgs(kube, name);
-  const namespaces = new Set(orgs.flatMap(({ namespace }) => namespace ?? []));
-  if (name === undefined) return { namespaces: await addSpaces(kube, namespaces), org: undefined };
   const [only] = orgs;
-  if (!only) throw new Failure(`there is no org ${name}`, { next: "cup orgs" });
-  if (only.namespace !== undefined) await addSpaces(kube, namespaces, only.namespace);
-  return { namespaces, org: only.name };
+  if (name !== undefined && !only) throw new Failure(`there is no org ${name}`, { next: "cup orgs" });
+  const ofOrgs = new Set(orgs.flatMap(({ namespace }) => namespace ?? []));
+  const namespaces = new Set([...ofOrgs, ...(await readSpaces(kube, ofOrgs))]);
+  return { namespaces, org: name === undefined ? undefined : only?.name };
 }
 
-/** Adds the namespaces of spaces: of all, or of those in an org's namespace. */
-async function addSpaces(kube: KubeClient, namespaces: Set<string>, namespace?: string): Promise<Set<string>> {
-  const where = { ...(namespace !== undefined && { namespace }), deadlineMs: PAGE_DEADLINE_MS };
-  for await (const { items } of kube.pages(Space, where))
-    for (const { status } of items) if (status?.namespace) namespaces.add(status.namespace);
-  return namespaces;
+/** Namespaces of the spaces in these namespaces of orgs, but for spaces that are being deleted. */
+async function readSpaces(kube: KubeClient, ofOrgs: ReadonlySet<string>): Promise<string[]> {
+  const found: string[] = [];
+  for await (const { items } of kube.pages(Space, PAGE))
+    for (const { metadata, status } of items)
+      if (status?.namespace && !metadata.deletionTimestamp && ofOrgs.has(metadata.namespace ?? ""))
+        found.push(status.namespace);
+  return found;
 }
 
-/** Object names and namespaces of all orgs, or of the one with this CF name. */
-async function readOrgs(
-  kube: KubeClient,
-  wanted: string | undefined,
-): Promise<{ name: string; namespace: string | undefined }[]> {
-  const orgs: { name: string; namespace: string | undefined }[] = [];
-  for await (const { items } of kube.pages(Org, { deadlineMs: PAGE_DEADLINE_MS }))
+interface OrgPlace {
+  name: string;
+  namespace: string | undefined;
+}
+
+/** Object names and namespaces of all orgs, or of the one with this CF name, but for orgs that are being deleted. */
+async function readOrgs(kube: KubeClient, wanted: string | undefined): Promise<OrgPlace[]> {
+  const found: OrgPlace[] = [];
+  for await (const { items } of kube.pages(Org, PAGE))
     for (const { metadata, spec, status } of items)
-      if (wanted === undefined || (status?.name ?? spec.name) === wanted)
-        orgs.push({ name: metadata.name, namespace: status?.namespace });
-  return orgs;
+      if (!metadata.deletionTimestamp && isNamed(wanted, status?.name ?? spec.name ?? metadata.name))
+        found.push({ name: metadata.name, namespace: status?.namespace });
+  return found;
+}
+
+function isNamed(wanted: string | undefined, name: string): boolean {
+  return wanted === undefined || name === wanted;
 }
 
 interface Reading {
@@ -131,7 +138,7 @@ async function* readAll(kube: KubeClient, reading: Reading): AsyncGenerator<Arch
 }
 
 async function* readKind(kube: KubeClient, ref: ResourceRef, reading: Reading): AsyncGenerator<ArchiveRecord> {
-  for await (const { items } of kube.pages(ref, { deadlineMs: PAGE_DEADLINE_MS }))
+  for await (const { items } of kube.pages(ref, PAGE))
     for (const item of items) {
       const record = isWanted(item, reading.place) ? await toRecord(item, reading) : undefined;
       if (record) yield record;

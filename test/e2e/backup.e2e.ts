@@ -146,6 +146,25 @@ describe(`an export from a ${chosenPlatformKind()}`, () => {
   });
 });
 
+describe("an export of one org", () => {
+  const one = join(folder, "acme.jsonl.gz");
+
+  test("has that org's spaces, and nothing of others or of the platform", async () => {
+    const args = [...access(stage), "--no-secrets", "-o", one];
+    const said = await stage.cupJson<{ exported: Record<string, number> }>("export", "--org", "acme", ...args);
+    expect(said.exported).toMatchObject({ Org: 1, Space: 3, App: 2, SpaceQuota: 1, Domain: 1 });
+    for (const kind of ["Stack", "Buildpack", "ServiceBroker", "Secret"])
+      expect(said.exported).not.toHaveProperty(kind);
+    const { code, output } = await stage.cup("export", "--org", "none", ...args);
+    expect([code, output]).toEqual([1, expect.stringContaining("there is no org none")]);
+  });
+
+  test("is never overwritten", async () => {
+    const { code, output } = await stage.cup("export", ...access(stage), "--no-secrets", "-o", one);
+    expect([code, output]).toEqual([1, expect.stringContaining("cannot be written")]);
+  });
+});
+
 describe(`its import into an empty ${chosenPlatformKind()}`, () => {
   beforeAll(async () => {
     cpSync(join(stage.home, "data", "blobs"), join(folder, "blobs"), { recursive: true });
