@@ -90,7 +90,7 @@ async function serve(state: BrokerState, { request, response, intercept }: Excha
   const path = url.pathname.replace(/\/last_operation$/, "");
   const asked: Asked = { operation, path, query: url.searchParams, body, behaviour };
   const reply = await answer(state, asked, { request, response, intercept });
-  if (!reply) return void request.destroy();
+  if (!reply) return void request.socket.destroy();
   record(state, { request, url, body, operation, status: reply.status });
   if (behaviour.silent) return;
   send(response, reply);

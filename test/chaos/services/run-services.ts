@@ -98,7 +98,7 @@ class LeaderKiller {
 
   async #kill({ operation, moment, call }: LeaderKill): Promise<void> {
     this.done.push(`${operation} ${call} ${moment}`);
-    await this.#world.killLeader();
+    await this.#world.killLeader(moment === "answered");
   }
 }
 

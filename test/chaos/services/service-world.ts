@@ -28,8 +28,8 @@ export interface ServiceWorld {
   planOf(catalogID: string): string;
   /** Called at each request to the broker, by the schedule that runs. */
   setIntercept(intercept: Intercept | undefined): void;
-  /** Kills the replica whose controllers ask brokers, and starts it again. Resolves when it is gone. */
-  killLeader(): Promise<void>;
+  /** Kills the replica whose controllers ask brokers, and starts it again. Resolves when it is gone. `isUrgent`: the one that led a moment ago. */
+  killLeader(isUrgent: boolean): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -52,7 +52,9 @@ export async function startServiceWorld(keep: boolean): Promise<ServiceWorld> {
       namespace,
       planOf: (id) => plans.get(id) ?? "",
       setIntercept: (next) => void (intercept = next),
-      async killLeader() {
+      async killLeader(isUrgent) {
+        // A request that waits has time for the question who leads now: a kill of another replica would leave its sender alone with a broken connection.
+        if (!isUrgent) await leader.look();
         const which = leader.which();
         await env.replicas.kill(which);
         env.replicas.start(which);
@@ -66,7 +68,7 @@ export async function startServiceWorld(keep: boolean): Promise<ServiceWorld> {
 }
 
 /** Knows who leads, so that a kill needs no question first. */
-function watchLeader({ replicas }: ChaosEnv): { which: () => number; stop: () => void } {
+function watchLeader({ replicas }: ChaosEnv): { which: () => number; look: () => Promise<void>; stop: () => void } {
   let [leader, isStopped] = [0, false];
   const look = async (): Promise<void> => {
     for (let which = 0; which < REPLICAS; which++)
@@ -78,7 +80,7 @@ function watchLeader({ replicas }: ChaosEnv): { which: () => number; stop: () =>
       await delay(LOOK_MS);
     }
   })();
-  return { which: () => leader, stop: () => (isStopped = true) };
+  return { which: () => leader, look, stop: () => (isStopped = true) };
 }
 
 /** With its plans for everybody. Their object names, by the catalog's ids. */
