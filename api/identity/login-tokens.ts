@@ -61,8 +61,13 @@ function findKeyId(token: string): string | undefined {
   const known = keyIds.get(header);
   if (known) return known.id;
   const id = readKeyId(token);
-  if (end <= MAX_REMEMBERED_HEADER) keyIds.set(header, { id });
+  if (end <= MAX_REMEMBERED_HEADER) keyIds.set(copyOf(header), { id });
   return id;
+}
+
+/** A part of a text keeps the whole in memory: here a credential. */
+function copyOf(part: string): string {
+  return Buffer.from(part).toString();
 }
 
 function readKeyId(token: string): string | undefined {
