@@ -53,6 +53,25 @@ test("more than the limit are held, those of the ten minutes before included", (
   expect(counts(plan(cluster({ ...seenFor(few, HOLD_MS), ...recent(26, 600_000) }), few))).toEqual([5, 5, 0]);
 });
 
+test("those that the status has no room for count, too", () => {
+  const lost = (count: number): OrphanPlan => {
+    const seen = children(count);
+    return plan(cluster(seenFor(seen.slice(0, MAX_ORPHANS), HOLD_MS)), seen, 1000);
+  };
+  expect(counts(lost(150))).toEqual([MAX_ORPHANS, MAX_ORPHANS, 0]);
+  expect(counts(lost(301))).toEqual([MAX_ORPHANS, 0, MAX_ORPHANS]);
+  expect(toOrphanConditions(cluster(), lost(334))[1]?.message).toContain("the deletion of 334 objects");
+  const homeless = children(300, { uid: "homeless", name: "z", hasNoSpace: true });
+  const seen = [...children(MAX_ORPHANS), ...homeless];
+  expect(counts(plan(cluster(seenFor(seen.slice(0, MAX_ORPHANS), HOLD_MS)), seen, 1000))).toEqual([100, 100, 0]);
+});
+
+test("the condition never says that less than none may go", () => {
+  const seen = children(1);
+  const one = cluster({ ...seenFor(seen, HOLD_MS), orphansDeleted: { since: ago(1000), count: 30 } });
+  expect(toOrphanConditions(one, plan(one, seen, 10))[1]?.message).toContain("at most 0 may go");
+});
+
 test("one whose space is gone waits for a person, and holds no other", () => {
   const seen = [...children(1), ...children(1, { uid: "homeless", name: "z", hasNoSpace: true })];
   const held = plan(cluster(seenFor(seen, HOLD_MS)), seen);

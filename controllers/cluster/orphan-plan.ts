@@ -33,6 +33,8 @@ export interface OrphanPlan {
   recent: NonNullable<NonNullable<Cluster["status"]>["orphansDeleted"]>;
   /** Those whose hour is over and that are held. */
   held: OrphanChild[];
+  /** Number of those with a space for which the status has no room. */
+  unlisted: number;
   limit: number;
 }
 
@@ -42,16 +44,21 @@ export function planOrphans({ spec, status }: Cluster, { seen, lrps, now }: Orph
   const listed = listOrphans(status?.orphans ?? [], seen, now);
   const recent = toWindow(status?.orphansDeleted, now);
   const limit = deleteLimit(lrps);
+  const unlisted = countOwn(seen) - countOwn(listed);
   const orphans = listed.map(({ hasNoSpace: _, ...orphan }) => orphan);
   const known = new Set((status?.orphans ?? []).map(({ uid }) => uid));
   // A person lets those go that the status told of.
-  if (isReleased(spec, status))
-    return { orphans, due: listed.filter(({ uid }) => known.has(uid)), isReleased: true, recent, held: [], limit };
+  const due = listed.filter(({ uid }) => known.has(uid));
+  if (isReleased(spec, status)) return { orphans, due, isReleased: true, recent, held: [], unlisted, limit };
   const ripe = listed.filter(({ since }) => now.getTime() - Date.parse(since) >= HOLD_MS);
   const own = ripe.filter(({ hasNoSpace }) => !hasNoSpace);
-  const isMany = recent.count + own.length > limit;
+  const isMany = recent.count + own.length + unlisted > limit;
   const held = isMany ? ripe : ripe.filter(({ hasNoSpace }) => hasNoSpace);
-  return { orphans, due: isMany ? [] : own, isReleased: false, recent, held, limit };
+  return { orphans, due: isMany ? [] : own, isReleased: false, recent, held, unlisted, limit };
+}
+
+function countOwn(orphans: readonly OrphanChild[]): number {
+  return orphans.filter(({ hasNoSpace }) => !hasNoSpace).length;
 }
 
 /** A value that was there before the status, as in a restored backup, lets nothing go. */
@@ -81,11 +88,11 @@ function toWindow(before: OrphanPlan["recent"] | undefined, now: Date): OrphanPl
 /** None while the cluster never had an orphan. */
 export function toOrphanConditions(
   { metadata: { name }, status }: Cluster,
-  { orphans, held, limit, recent }: OrphanPlan,
+  { orphans, ...plan }: OrphanPlan,
 ): ConditionDraft[] {
   const isSaid = status?.conditions?.some(({ type }) => type === "Orphans") ?? false;
   if (orphans.length === 0 && !isSaid) return [];
-  return [toOrphansCondition(name, orphans), toHeldCondition(name, { held, limit, recent })];
+  return [toOrphansCondition(name, orphans), toHeldCondition(name, plan)];
 }
 
 function toOrphansCondition(cluster: string, orphans: readonly Orphan[]): ConditionDraft {
@@ -104,19 +111,19 @@ function toOrphansCondition(cluster: string, orphans: readonly Orphan[]): Condit
 
 function toHeldCondition(
   cluster: string,
-  { held, limit, recent }: Pick<OrphanPlan, "held" | "limit" | "recent">,
+  { held, unlisted, limit, recent }: Pick<OrphanPlan, "held" | "unlisted" | "limit" | "recent">,
 ): ConditionDraft {
   const type = "DeletesHeld";
   if (held.length === 0)
     return { type, status: "False", reason: "None", message: `no deletion on cluster ${cluster} is held` };
   const isMany = held.some(({ hasNoSpace }) => !hasNoSpace);
   const why = isMany
-    ? `of which at most ${limit - recent.count} may go within ten minutes`
+    ? `of which at most ${Math.max(limit - recent.count, 0)} may go within ten minutes`
     : "since their spaces are missing, too";
   return {
     type,
     status: "True",
     reason: isMany ? "TooMany" : "SpacesMissing",
-    message: `the deletion of ${held.length} objects on cluster ${cluster} is held, ${why}. Where nobody misses them: cup clusters allow-deletes ${cluster}`,
+    message: `the deletion of ${held.length + (isMany ? unlisted : 0)} objects on cluster ${cluster} is held, ${why}. Where nobody misses them: cup clusters allow-deletes ${cluster}`,
   };
 }
