@@ -12,6 +12,7 @@ import { ORPHAN_KINDS, OWNER_KINDS, settleOrphans } from "./orphans.ts";
 import {
   isStillAsking,
   planConditions,
+  planSilence,
   staysReachable,
   planGivingUp,
   type ClusterObservation,
@@ -57,7 +58,12 @@ export function clusterController({ observe, onChange }: ObserveClusters): Contr
       const { reachable, ready } = planConditions(cluster, staysReachable(cluster, askingMs) ? ANSWERING : read);
       const orphans = remote && (await settleOrphans(cluster, remote, context));
       return {
-        status: { ...toFacts(cluster, seen), ...(remote && toContents(remote)), ...orphans?.status },
+        status: {
+          ...toFacts(cluster, seen),
+          ...planSilence(cluster, reachable, context.now()),
+          ...(remote && toContents(remote)),
+          ...orphans?.status,
+        },
         conditions: [reachable, ...(orphans?.conditions ?? [])],
         ready,
         requeueAfterMs: COUNT_MS,

@@ -1,7 +1,7 @@
 // Conditions of a Cluster from what the platform has seen of it.
 import { expect, test } from "vitest";
 import type { Cluster } from "../../crds/cluster/cluster.ts";
-import { isStillAsking, planConditions, staysReachable, type ClusterObservation } from "./plan.ts";
+import { isStillAsking, planConditions, planSilence, staysReachable, type ClusterObservation } from "./plan.ts";
 
 const cluster = { metadata: { name: "east" }, spec: { server: "https://east" } } as Cluster;
 const since = new Date(0);
@@ -41,6 +41,32 @@ test("a cluster that was known is silent, too, where the platform has started si
     "Silent",
     "NotEngaged",
   ]);
+});
+
+test("a silence begins when a cluster stops to answer, not when it refuses, and lasts while it is asked anew", () => {
+  const [first, later] = [new Date("2026-01-01T12:00:00Z"), new Date("2026-01-01T13:00:00Z")];
+  const silent: ClusterObservation = { state: { phase: "silent", since, reason: "no route" } };
+  const others: (ClusterObservation | undefined)[] = [
+    undefined,
+    { state: { phase: "engaging" } },
+    { state: { phase: "engaged" } },
+    { state: { phase: "engaged" }, isRead: false },
+    { state: { phase: "engaged" }, refused: ["lrps"] },
+    { state: { phase: "refused", since, reason: "Unauthorized" } },
+    { state: { phase: "failed", reason: "no Secret", isSilent: false } },
+  ];
+  const sinceOf = (before: string | undefined, seen: ClusterObservation | undefined): string | undefined => {
+    const conditions = [{ type: "Reachable", status: "False", reason: "Any", lastTransitionTime: first.toISOString() }];
+    const known = {
+      ...cluster,
+      status: { conditions, ...(before !== undefined && { silentSince: before }) },
+    } as Cluster;
+    return planSilence(known, planConditions(known, seen).reachable, later).silentSince;
+  };
+  const [before, after] = [first.toISOString(), later.toISOString()];
+  expect([sinceOf(undefined, silent), sinceOf(before, silent)]).toEqual([after, before]);
+  expect(others.map((one) => sinceOf(before, one))).toEqual([before, before, ...Array<undefined>(5).fill(undefined)]);
+  expect(others.map((one) => sinceOf(undefined, one))).toEqual(others.map(() => undefined));
 });
 
 test("a new leader takes a cluster for one that answers while it asks it, and no longer", () => {

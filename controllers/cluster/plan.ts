@@ -89,6 +89,17 @@ function toSilent(name: string, reason: string): ConditionDraft {
   };
 }
 
+/** The condition keeps its time while its status is False, whatever the reason: a cluster that refused for long may have been silent for a second. */
+export function planSilence(
+  { status }: Cluster,
+  { reason }: ConditionDraft,
+  now: Date,
+): Pick<NonNullable<Cluster["status"]>, "silentSince"> {
+  const before = status?.silentSince;
+  if (reason === "Silent") return { silentSince: before ?? now.toISOString() };
+  return { silentSince: reason === "Engaging" ? before : undefined };
+}
+
 /** A platform that starts knows nothing yet of a cluster. */
 export function isStillAsking(seen: ClusterObservation | undefined): boolean {
   if (seen === undefined || seen.state.phase === "engaging") return true;

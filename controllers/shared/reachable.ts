@@ -9,9 +9,8 @@ export function isReachable({ status }: Pick<Cluster, "status">): boolean {
 /** Since when a cluster that was known gives no answer at all. Undefined for one that answers, or refuses: its instances may well run. */
 export function silentSince({ status }: Pick<Cluster, "status">): number | undefined {
   const condition = status?.conditions?.find(({ type }) => type === "Reachable");
-  return condition?.status === "False" && condition.reason === "Silent"
-    ? Date.parse(condition.lastTransitionTime)
-    : undefined;
+  const isSilent = condition?.status === "False" && condition.reason === "Silent";
+  return isSilent && status?.silentSince !== undefined ? Date.parse(status.silentSince) : undefined;
 }
 
 /** Since when it does not answer; undefined while it does. */

@@ -103,6 +103,13 @@ export const Cluster = defineKind({
       .optional()
       .describe("Its BackendClasses."),
     lrps: z.int().min(0).optional().describe("Number of LRPs that this platform keeps there."),
+    silentSince: z
+      .string()
+      .max(64)
+      .optional()
+      .describe(
+        "Since when it gives no answer at all (RFC 3339). A refusal is an answer. An automatic failover counts from then on.",
+      ),
     orphans: listMap(z.array(orphan).max(MAX_ORPHANS), ["kind", "namespace", "name"])
       .optional()
       .describe(
