@@ -276,6 +276,25 @@ test("a new start leaves the clusters that do not take the process any more", ()
   expect(pools(place(request(change), clusters))).toEqual({ east: [0, 2], west: [1, 3] });
 });
 
+test.each<[string, Partial<ClusterFacts>, string[]]>([
+  ["does not answer", { reachable: false, draining: true }, ["east", "west"]],
+  ["does not answer and is not chosen any more", { reachable: false, labels: { tier: "test" } }, ["east", "west"]],
+  ["answers and is drained", { draining: true }, ["west"]],
+  ["is given up", { reachable: false, draining: true, givenUp: true }, ["west"]],
+])("a new start where the segment never fails over: a cluster that %s", (_what, facts, expected) => {
+  const labels = { tier: "prod" };
+  const previous = [held("east", 0, 2), held("west", 1, 3)];
+  const never = request({
+    previous,
+    isNewStart: true,
+    placement: { clusters: { matchLabels: labels } },
+    failover: { mode: "never", afterSeconds: 300 },
+  });
+  const plan = place(never, [cluster("east", { labels, ...facts }), cluster("west", { labels })]);
+  expect(Object.keys(pools(plan)).toSorted()).toEqual(expected);
+  if (expected.length > 1) expect(pools(plan)).toEqual({ east: [0, 2], west: [1, 3] });
+});
+
 test("whatever happens, no index is on two clusters, none is missing, and none moves", () => {
   const names = ["a", "b", "c", "d"];
   const step = fc.record({

@@ -132,13 +132,14 @@ const LEFT_AT_START: ReadonlySet<RejectionReason> = new Set([
   "GivenUp",
 ]);
 
-/** A new start leaves clusters that do not take the process any more: its former instances end anyway. */
+/** A new start leaves clusters that do not take the process any more: its former instances end anyway. Where the segment never fails over, those of a cluster that does not answer may go on. */
 function listHeld(request: PlacementRequest, clusters: readonly ClusterFacts[]): readonly Assignment[] {
-  const { previous, isNewStart, kept } = request;
+  const { previous, isNewStart, kept, failover } = request;
   if (!isNewStart) return previous;
   const isLeft = (name: string): boolean => {
     if (kept.has(name)) return false;
     const cluster = clusters.find((one) => one.name === name);
+    if (failover.mode === "never" && cluster?.reachable === false && !cluster.givenUp) return false;
     const reason = cluster && findRejection(cluster, request);
     return reason !== undefined && LEFT_AT_START.has(reason);
   };
