@@ -3,9 +3,11 @@ import { describe, expect, test } from "vitest";
 import { Cluster } from "../../crds/cluster/cluster.ts";
 import { PlacementDecision } from "../../crds/placement-decision/placement-decision.ts";
 import { anLRP, aProcess, makeObject } from "../../crds/testing/objects.ts";
+import { Process } from "../../crds/process/process.ts";
 import type { Reader } from "../../kube/cache/reader.ts";
 import type { RemoteCluster, RemoteClusters } from "../../kube/controller/controller.ts";
-import { endElsewhere, planEnd } from "./end-on-clusters.ts";
+import { CLUSTERS_FINALIZER, endElsewhere, planEnd } from "./end-on-clusters.ts";
+import { processController } from "./process.ts";
 
 /** Clusters by name with their numbers of LRPs; undefined for one that cannot be read. */
 function clustersWith(counts: Record<string, number | undefined>): RemoteClusters {
@@ -30,6 +32,20 @@ test("a cluster that cannot be read is left alone", () =>
   expect(endElsewhere({ children: [] }, { guid: "g", clusters: clustersWith({ west: undefined }) })).toEqual({
     children: [],
   }));
+
+test("a change of a cluster concerns each process that may have instances there, with a decision or without", () => {
+  const named = { lost: [CLUSTERS_FINALIZER], placed: [CLUSTERS_FINALIZER], here: ["other"], plain: [] };
+  const processes = Object.entries(named).map(([name, finalizers]) => aProcess({}, { metadata: { name, finalizers } }));
+  const all = new Map<unknown, object[]>([
+    [Process, processes],
+    [PlacementDecision, ["placed", "new"].map((name) => ({ metadata: { name } }))],
+  ]);
+  const read = { list: (ref: unknown) => all.get(ref) ?? [] } as unknown as Reader;
+  const concerned = processController({ apiURL: "https://api.example.org" }).remote?.mapCluster("west", read);
+  expect(new Set((concerned as { name: string }[]).map(({ name }) => name))).toEqual(
+    new Set(["placed", "new", "lost"]),
+  );
+});
 
 describe("a process that is being deleted", () => {
   const cluster = (name: string, metadata: object = {}): Cluster => makeObject(Cluster, name, { spec: {}, metadata });

@@ -3,7 +3,8 @@ import { Cluster } from "../../crds/cluster/cluster.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import { LRP } from "../../crds/lrp/lrp.ts";
 import { PlacementDecision } from "../../crds/placement-decision/placement-decision.ts";
-import type { Process } from "../../crds/process/process.ts";
+import { Process } from "../../crds/process/process.ts";
+import type { ObjectKey } from "../../kube/api/object.ts";
 import type { Reader } from "../../kube/cache/reader.ts";
 import type {
   FinalizeResult,
@@ -44,6 +45,16 @@ function listPlaces({ spec, status }: PlacementDecision): ReadonlySet<string> {
     ...(status?.clusters ?? []).map(({ name }) => name),
     ...spec.assignments.map(({ cluster }) => cluster),
   ]);
+}
+
+/** The processes that may have instances on other clusters. One whose decision was lost has the finalizer alone. */
+export function listOnClusters(read: Reader): ObjectKey[] {
+  const processes = read.list(Process).filter(({ metadata }) => metadata.finalizers?.includes(CLUSTERS_FINALIZER));
+  // A decision has the name of its Process.
+  return [...read.list(PlacementDecision), ...processes].map(({ metadata: { namespace, name } }) => ({
+    namespace,
+    name,
+  }));
 }
 
 /** The clusters that cannot be read now. One whose object is gone, or going, was given up. */

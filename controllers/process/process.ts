@@ -54,7 +54,14 @@ import { planClusterNamespace } from "../shared/cluster-namespace.ts";
 import { findPlacement } from "../shared/placement.ts";
 import { resolveProcessGUID } from "../shared/process-guid.ts";
 import { detachProcess, listDetached, planAttached } from "./detached.ts";
-import { CLUSTERS_FINALIZER, endElsewhere, listHolders, listUnread, planEnd } from "./end-on-clusters.ts";
+import {
+  CLUSTERS_FINALIZER,
+  endElsewhere,
+  listHolders,
+  listOnClusters,
+  listUnread,
+  planEnd,
+} from "./end-on-clusters.ts";
 import { lrpName } from "./lrp.ts";
 import { makeLRP, type LRPContext } from "./make-lrp.ts";
 import { reconcilePlaced } from "./placed.ts";
@@ -108,7 +115,7 @@ export function processController(options: ProcessOptions): Controller {
       owns: [LRP, Namespace],
       reads: [BackendClass],
       creates: [Secret],
-      mapCluster: (_cluster, read) => read.list(PlacementDecision).map(({ metadata }) => metadata),
+      mapCluster: (_cluster, read) => listOnClusters(read),
     },
     finalizer: CLUSTERS_FINALIZER,
     dropsFinalizer: true,
