@@ -5,6 +5,7 @@ import { CLUSTER_NAME_LABEL, LOCAL_CLUSTER } from "../../crds/cluster/local-clus
 import type { Reader } from "../../kube/cache/reader.ts";
 import type { PlacementDecision } from "../../crds/placement-decision/placement-decision.ts";
 import type { KubeObject } from "../../kube/api/object.ts";
+import type { ReconcileContext } from "../../kube/controller/controller.ts";
 import { hasReached } from "../../kube/api/resource-version.ts";
 import { isReachable, silentSince } from "../shared/reachable.ts";
 import type { ClusterFacts } from "./plan.ts";
@@ -87,6 +88,14 @@ function createFactFilter<T extends KubeObject>(factsOf: (object: T) => unknown)
     last.set(name, { version, facts });
     return known?.facts !== facts;
   };
+}
+
+/** Whether a cluster answers whose instances are not known yet. Those of one that is given up are never read. */
+export function hasUnread({ read, clusters }: Pick<ReconcileContext, "read" | "clusters">): boolean {
+  return read
+    .list(Cluster)
+    .filter(({ metadata }) => !metadata.deletionTimestamp)
+    .some((cluster) => isReachable(cluster) && !clusters.find(cluster.metadata.name));
 }
 
 /** A decision has the name of its Process. */

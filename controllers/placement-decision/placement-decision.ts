@@ -28,14 +28,16 @@ import { findPlacement } from "../shared/placement.ts";
 import { resolveProcessGUID } from "../shared/process-guid.ts";
 import { isReachable } from "../shared/reachable.ts";
 import { TENANCY_KINDS } from "../shared/tenancy.ts";
-import { createChangeFilter, createRunnerFilter, toKey } from "./clusters.ts";
+import { createChangeFilter, createRunnerFilter, hasUnread, toKey } from "./clusters.ts";
 import { createDrainPace, type DrainPace } from "./drain-pace.ts";
 import { createLeaveGuard, type LeaveGuard } from "./leave-guard.ts";
 import { mirrorController } from "./mirror.ts";
 import { findInstances, planFor, type PlanForOptions, type SegmentPlan } from "./segment-plan.ts";
 
-const UNREAD_MS = 500;
 import { taskPlacementController } from "./task-placement.ts";
+
+/** Between two looks whether all clusters have been read. */
+const UNREAD_MS = 500;
 
 export function placementControllers(): Controller[] {
   return [placementController(), mirrorController(), taskPlacementController()];
@@ -105,10 +107,6 @@ function decideAgain(
   if (draft) return { children: [toDecision(process, resolveIds(process, app, context), draft)], ...draft.requeue };
   // The segment's placement was removed before any cluster took the process: it runs on the platform's own.
   return isEmpty(decision) ? { children: [] } : {};
-}
-
-function hasUnread({ read, clusters }: ReconcileContext): boolean {
-  return read.list(Cluster).some((cluster) => isReachable(cluster) && !clusters.find(cluster.metadata.name));
 }
 
 function hasRevision(app: App): boolean {
