@@ -56,14 +56,10 @@ export function clusterController({ observe, onChange }: ObserveClusters): Contr
       const read = seen && { ...seen, isRead: remote !== undefined };
       const askingMs = countAsking(asking, name, { isAsking: isStillAsking(read), now: context.now().getTime() });
       const { reachable, ready } = planConditions(cluster, staysReachable(cluster, askingMs) ? ANSWERING : read);
+      const silence = planSilence(cluster, reachable, context.now());
       const orphans = remote && (await settleOrphans(cluster, remote, context));
       return {
-        status: {
-          ...toFacts(cluster, seen),
-          ...planSilence(cluster, reachable, context.now()),
-          ...(remote && toContents(remote)),
-          ...orphans?.status,
-        },
+        status: { ...toFacts(cluster, seen), ...silence, ...(remote && toContents(remote)), ...orphans?.status },
         conditions: [reachable, ...(orphans?.conditions ?? [])],
         ready,
         requeueAfterMs: COUNT_MS,
