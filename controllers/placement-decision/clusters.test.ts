@@ -6,20 +6,25 @@ import type { Reader } from "../../kube/cache/reader.ts";
 import type { RemoteCluster, RemoteClusters } from "../../kube/controller/controller.ts";
 import { hasUnread } from "./clusters.ts";
 
-test.each<[string, "True" | "False", boolean, object, boolean]>([
-  ["answers and has not been read", "True", false, {}, true],
-  ["answers and has been read", "True", true, {}, false],
-  ["does not answer", "False", false, {}, false],
-  ["is given up", "True", false, { deletionTimestamp: "2026-01-01T12:00:00Z" }, false],
-])("a cluster that %s", (_what, status, isRead, metadata, expected) => {
-  const conditions = [
-    { type: "Reachable", status, reason: "Any", message: "", lastTransitionTime: "2026-01-01T12:00:00Z" },
-  ];
-  const read = { list: () => [makeObject(Cluster, "west", { spec: {}, status: { conditions }, metadata })] };
-  const clusters: RemoteClusters = {
-    markers: undefined,
-    names: () => ["west"],
-    find: () => (isRead ? ({} as RemoteCluster) : undefined),
+const cluster = (status: "True" | "False", metadata: object = {}): Cluster => {
+  const reachable = {
+    type: "Reachable",
+    status,
+    reason: "Any",
+    message: "",
+    lastTransitionTime: "2026-01-01T12:00:00Z",
   };
-  expect(hasUnread({ read: read as unknown as Reader, clusters })).toBe(expected);
+  return makeObject(Cluster, "west", { spec: {}, status: { conditions: [reachable] }, metadata });
+};
+
+test.each<[string, Cluster, boolean, boolean]>([
+  ["answers and has not been read", cluster("True"), false, true],
+  ["answers and has been read", cluster("True"), true, false],
+  ["does not answer", cluster("False"), false, false],
+  ["is given up", cluster("True", { deletionTimestamp: "2026-01-01T12:00:00Z" }), false, false],
+])("a cluster that %s", (_what, one, isRead, expected) => {
+  const read = { list: () => [one] } as unknown as Reader;
+  const found = isRead ? ({} as RemoteCluster) : undefined;
+  const clusters: RemoteClusters = { markers: undefined, names: () => ["west"], find: () => found };
+  expect(hasUnread({ read, clusters })).toBe(expected);
 });
