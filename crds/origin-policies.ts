@@ -14,8 +14,9 @@ const KEYS = `[${[
 
 const hasAny = (object: string): string =>
   `(${object} != null && has(${object}.metadata.annotations) && ${KEYS}.exists(key, key in ${object}.metadata.annotations))`;
+/** An annotation with an empty value is not the same as none. */
 const valueOf = (object: string): string =>
-  `(${object} != null && has(${object}.metadata.annotations) && key in ${object}.metadata.annotations ? ${object}.metadata.annotations[key] : '')`;
+  `(${object} != null && has(${object}.metadata.annotations) && key in ${object}.metadata.annotations ? '=' + ${object}.metadata.annotations[key] : '')`;
 
 /** On our kinds, and on RoleBindings of orgs and spaces, from which the GUIDs of roles derive. */
 export function originPolicies(): AdmissionPolicy[] {
@@ -25,7 +26,7 @@ export function originPolicies(): AdmissionPolicy[] {
     validations: [
       {
         expression: `${KEYS}.all(key, ${valueOf("object")} == ${valueOf("oldObject")}) || ${CALLER_IS_PLATFORM}`,
-        message: `only whoever may create claims in cupola-system, as cup import needs it, sets, changes or removes the annotations ${ANNOTATIONS.importing}, ${ANNOTATIONS.originalUid}, ${ANNOTATIONS.originalCreated} and ${ANNOTATIONS.originalUpdated}`,
+        message: `only callers who may create claims in cupola-system, as that of cup import, may set, change or remove the annotations ${ANNOTATIONS.importing}, ${ANNOTATIONS.originalUid}, ${ANNOTATIONS.originalCreated} and ${ANNOTATIONS.originalUpdated}`,
         reason: "Forbidden",
       },
     ],

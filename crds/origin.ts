@@ -13,7 +13,7 @@ export function originalUidOf({ metadata: { annotations, uid = "" } }: WithMetad
 
 /** When it was created, or its original; undefined for an object that is only drafted. RFC 3339, whole seconds. */
 export function createdTimeOf({ metadata: { annotations, creationTimestamp } }: WithMetadata): string | undefined {
-  return annotations?.[ANNOTATIONS.originalCreated] ?? creationTimestamp;
+  return toValidTime(annotations?.[ANNOTATIONS.originalCreated]) ?? creationTimestamp;
 }
 
 /** When somebody last wrote it since it was imported, if it was; undefined when nobody did. Reads managedFields, which caches drop. */
@@ -25,5 +25,10 @@ export function lastWriteOf(object: KubeObject): string | undefined {
 
 /** When somebody last wrote the original; undefined for an object that was not imported. */
 export function originalUpdateOf({ metadata: { annotations } }: WithMetadata): string | undefined {
-  return annotations?.[ANNOTATIONS.originalUpdated];
+  return toValidTime(annotations?.[ANNOTATIONS.originalUpdated]);
+}
+
+/** An admin may annotate anything. */
+function toValidTime(time: string | undefined): string | undefined {
+  return time === undefined || Number.isNaN(Date.parse(time)) ? undefined : time;
 }

@@ -47,6 +47,9 @@ export function originTests(get: GetTestEnv): void {
     test.each(KEYS)("a developer neither creates an object with %s nor adds it", async (key) => {
       expect((await create("space_developer", annotated(app(`with-${key}`), key))).status).toBe(403);
       expect((await patch("own", key, "x")).status).toBe(403);
+      // An empty value is a value.
+      expect((await create("space_developer", annotated(app(`empty-${key}`), key, ""))).status).toBe(403);
+      expect((await patch("own", key, "")).status).toBe(403);
     });
 
     test("a developer changes and removes none, and may change the rest", async () => {

@@ -1,0 +1,21 @@
+// Times of imported objects.
+import { expect, test } from "vitest";
+import { createdTimeOf, originalUpdateOf } from "./origin.ts";
+
+const CREATED = "2026-01-01T00:00:00Z";
+const withTimes = (time: string) => ({
+  metadata: {
+    name: "shop",
+    creationTimestamp: CREATED,
+    annotations: { "cupola.dev/original-created": time, "cupola.dev/original-updated": time },
+  },
+});
+
+test("an imported object shows the times of its original", () => {
+  const object = withTimes("2020-01-01T00:00:00Z");
+  expect([createdTimeOf(object), originalUpdateOf(object)]).toEqual(["2020-01-01T00:00:00Z", "2020-01-01T00:00:00Z"]);
+});
+
+test.each(["", "soon"])("the time %j counts as none", (time) => {
+  expect([createdTimeOf(withTimes(time)), originalUpdateOf(withTimes(time))]).toEqual([CREATED, undefined]);
+});
