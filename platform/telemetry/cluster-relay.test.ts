@@ -110,14 +110,14 @@ test("a cluster without the app is not asked", async () => {
 
 test("a silent cluster holds up the first answer for its deadline, and no further one", async () => {
   const east = await serve(sends(batch(linesOf("shop", [1n, "0"]))));
-  const west = await serve(() => undefined);
+  let asked = 0;
+  const west = await serve(() => void asked++);
   const faults: Error[] = [];
   const relay = relayTo({ east, west }, [shop], faults);
   expect(told(await relay.readLogs("shop"))).toEqual(["0 1"]);
   expect(faults.map(({ message }) => message)).toEqual(["the logs and stats of cluster west cannot be read"]);
-  const started = performance.now();
   for (let read = 0; read < 10; read++) expect(await relay.readLogs("shop")).toHaveLength(1);
-  expect(performance.now() - started).toBeLessThan(300);
+  expect(asked).toBe(1);
 });
 
 test("a cluster speaks for no other app, and is not read beyond a bound", async () => {
