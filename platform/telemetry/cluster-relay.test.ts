@@ -53,8 +53,22 @@ function linesOf(source: string, ...lines: [time: bigint, instance: string][]): 
 
 const batch = (envelopes: unknown[]) => () => ({ envelopes: { batch: envelopes } });
 
-/** Each app has one decision, with an index on each cluster. */
-function relayTo(clients: Record<string, KubeClient>, decisions: Decision[], faults: Error[] = []): TelemetryClient {
+/** Has been read before, and changes no more. */
+const storeOf = (objects: { metadata: { labels: Record<string, string> } }[]): object => ({
+  synced: true,
+  list: ({ labels = {} }: { labels?: Record<string, string> }) =>
+    objects.filter(({ metadata }) => Object.entries(labels).every(([key, value]) => metadata.labels[key] === value)),
+  onChange: () => () => undefined,
+  onStateChange: () => () => undefined,
+});
+
+/** Each app has one decision, with an index on each cluster, and `tasksOn` names the cluster of an app's task. */
+function relayTo(
+  clients: Record<string, KubeClient>,
+  decisions: Decision[],
+  faults: Error[] = [],
+  tasksOn: Record<string, string> = {},
+): TelemetryClient {
   const objects = decisions.map(({ app, process, indexes }) => ({
     metadata: { labels: { "cupola.dev/process-guid": process } },
     spec: {
@@ -65,18 +79,15 @@ function relayTo(clients: Record<string, KubeClient>, decisions: Decision[], fau
       })),
     },
   }));
-  const store = {
-    synced: true,
-    list: ({ labels }: { labels: Record<string, string> }) =>
-      objects.filter(({ metadata }) => metadata.labels["cupola.dev/process-guid"] === Object.values(labels)[0]),
-    onChange(listener: (change: object) => void) {
-      for (const object of objects) listener({ object });
-      return () => undefined;
-    },
-  };
-  const none = { onChange: () => () => undefined };
+  const tasks = Object.entries(tasksOn).map(([app, cluster]) => ({
+    metadata: { labels: { "cupola.dev/app-guid": app } },
+    status: { cluster },
+  }));
   const informers = {
-    ensure: (ref: unknown) => ({ store: ref === PlacementDecision ? store : none, release: () => undefined }),
+    ensure: (ref: unknown) => ({
+      store: storeOf(ref === PlacementDecision ? objects : tasks),
+      release: () => undefined,
+    }),
   } as unknown as Informers;
   const clusters = {
     provider: { find: (name: string) => clients[name] && { client: clients[name] } },
@@ -99,6 +110,11 @@ test("the lines of both clusters come in the order of their times, each asked wi
   const relay = relayTo({ east, west }, [shop]);
   expect(told(await relay.readLogs("shop"))).toEqual(["0 1", "1 2", "0 3"]);
   expect(asked.toSorted()).toEqual(["token of east /logs/shop", "token of west /logs/shop"]);
+});
+
+test("an app whose task alone ran on a cluster has its lines from there", async () => {
+  const east = await serve(sends(batch(linesOf("batch", [1n, "0"]))));
+  expect(told(await relayTo({ east }, [], [], { batch: "east" }).readLogs("batch"))).toEqual(["0 1"]);
 });
 
 test("a cluster without the app is not asked", async () => {

@@ -5,7 +5,9 @@ import { LABELS } from "../../crds/labels.ts";
 import { listIndexes } from "../../crds/lrp/index-pool.ts";
 import { PlacementDecision } from "../../crds/placement-decision/placement-decision.ts";
 import { Task } from "../../crds/task/task.ts";
+import type { KubeObject } from "../../kube/api/object.ts";
 import type { Informers } from "../../kube/cache/informers.ts";
+import type { Change, Store } from "../../kube/cache/reader.ts";
 
 /** Apps of which is known where they ran: their last lines stay readable when they have stopped. */
 const MAX_REMEMBERED = 20_000;
@@ -27,10 +29,10 @@ export function followPlacedApps(informers: Informers): PlacedApps {
     if (elsewhere.some((name) => !known?.has(name))) remembered.set(app, new Set([...(known ?? []), ...elsewhere]));
   };
   const stops = [
-    store.onChange(({ object: { spec, status } }) =>
+    ...follow(store, ({ spec, status }) =>
       remember(spec.app, [...spec.assignments.map(({ cluster }) => cluster), ...(status?.clusters ?? []).map(nameOf)]),
     ),
-    tasks.store.onChange(({ object: { metadata, status } }) => {
+    ...follow(tasks.store, ({ metadata, status }) => {
       const app = metadata.labels?.[LABELS.app];
       if (app !== undefined && status?.cluster !== undefined) remember(app, [status.cluster]);
     }),
@@ -48,6 +50,19 @@ export function followPlacedApps(informers: Informers): PlacedApps {
       tasks.release();
     },
   };
+}
+
+/** The objects that are known already, which a store does not replay, and each one that changes. Returns the functions that end it. */
+function follow<T extends KubeObject>(store: Store<T>, see: (object: T) => void): (() => void)[] {
+  const seeAll = (): void => {
+    if (store.synced) for (const object of store.list({ partial: true })) see(object);
+  };
+  seeAll();
+  // A deleted object may be a tombstone, which has no spec.
+  const seeChange = ({ type, object }: Change<T>): void => {
+    if (type !== "deleted") see(object);
+  };
+  return [store.onChange(seeChange), store.onStateChange(seeAll)];
 }
 
 const nameOf = ({ name }: { name: string }): string => name;
