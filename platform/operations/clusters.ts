@@ -15,6 +15,7 @@ import { readClusterSource } from "./cluster-source.ts";
 import { toRemoteMarkers } from "./controller-settings.ts";
 import { followClusters } from "./follow-clusters.ts";
 import { readHubId } from "./hub-id.ts";
+import { TelemetryTokens } from "./telemetry-tokens.ts";
 
 /** Other clusters, for controllers. */
 export interface Clusters extends ObserveClusters {
@@ -23,6 +24,8 @@ export interface Clusters extends ObserveClusters {
   markers: () => RemoteMarkers | undefined;
   /** Clusters whose logs and stats can be read: each by its name as URL, and the token that opens them. */
   listTelemetry(): TelemetryEndpoint[];
+  /** Called when that list has changed, also by a token that came after its cluster. Returns the unsubscribe function. */
+  onTelemetryChange(listener: () => void): () => void;
 }
 
 type ClusterFacts = Pick<ClusterObservation, "uid" | "version">;
@@ -41,7 +44,7 @@ export function startClusters(context: ClustersOptions): Clusters {
   const { client, informers, log, disposables, timing = {} } = context;
   const facts = new Map<string, ClusterFacts>();
   const problems = new Map<string, string>();
-  const telemetry = new Map<string, string>();
+  const telemetry = new TelemetryTokens();
   const { store, release } = informers.ensure(Cluster);
   const provider = createClusterProvider({
     log,
@@ -72,7 +75,8 @@ export function startClusters(context: ClustersOptions): Clusters {
   return {
     provider,
     markers: () => hub.markers,
-    listTelemetry: () => [...telemetry].map(([url, token]) => ({ url, token })),
+    listTelemetry: () => telemetry.list(),
+    onTelemetryChange: (listener) => telemetry.onChange(listener),
     ...toObservations(provider, facts, problems),
   };
 }
@@ -108,8 +112,7 @@ interface Engaging {
   provider: ClusterProvider;
   problems: Map<string, string>;
   facts: Map<string, ClusterFacts>;
-  /** Tokens for the logs and stats of clusters. */
-  telemetry: Map<string, string>;
+  telemetry: TelemetryTokens;
 }
 
 async function engageAll(
@@ -123,14 +126,13 @@ async function engageAll(
     // A Cluster of this name that comes later may be another one.
     facts.delete(name);
     problems.delete(name);
-    telemetry.delete(name);
+    telemetry.set(name, undefined);
   }
   for (const cluster of clusters) {
     const { name } = cluster.metadata;
     try {
       const { telemetryToken, ...source } = await readClusterSource(cluster, client);
-      if (telemetryToken === undefined) telemetry.delete(name);
-      else telemetry.set(name, telemetryToken);
+      telemetry.set(name, telemetryToken);
       provider.engage(name, source);
       problems.delete(name);
     } catch (error) {

@@ -1,7 +1,8 @@
 // Logs and stats of apps on other clusters: merged, bounded, and held up by no cluster. The API servers are played.
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
-import { afterEach, expect, test } from "vitest";
+import { pino } from "pino";
+import { afterEach, expect, test, vi } from "vitest";
 import { PlacementDecision } from "../../crds/placement-decision/placement-decision.ts";
 import type { Informers } from "../../kube/cache/informers.ts";
 import { createClient } from "../../kube/client/create-client.ts";
@@ -9,8 +10,10 @@ import type { KubeClient } from "../../kube/client/client.ts";
 import { createLogRing } from "../../telemetry/log-ring.ts";
 import type { Envelope } from "../../telemetry/envelope.ts";
 import type { TelemetryClient } from "../../telemetry/telemetry-client.ts";
+import { REPLICA_ANNOTATIONS } from "../leases/replica-membership.ts";
 import type { Clusters } from "../operations/clusters.ts";
-import { clusterTelemetry } from "./cluster-relay.ts";
+import { TelemetryTokens } from "../operations/telemetry-tokens.ts";
+import { clusterTelemetry, startClusterRelay } from "./cluster-relay.ts";
 import { followPlacedApps } from "./placed-apps.ts";
 
 const PREFIX = "/api/v1/namespaces/cupola-system/services/https:cupola-logs:https/proxy/telemetry";
@@ -184,4 +187,27 @@ test("new lines follow, those of others are left out", async () => {
     break;
   }
   stop.abort();
+});
+
+test("it serves from the moment when the first token comes", async () => {
+  await using disposables = new AsyncDisposableStack();
+  const tokens = new TelemetryTokens();
+  const annotated: Record<string, string>[] = [];
+  const clusters = {
+    provider: { find: () => undefined, onChange: () => () => undefined },
+    listTelemetry: () => tokens.list(),
+    onTelemetryChange: (listener: () => void) => tokens.onChange(listener),
+  } as unknown as Clusters;
+  const context = {
+    informers: { ensure: () => ({ store: storeOf([]), release: () => undefined }) },
+    membership: { annotate: (all: Record<string, string>) => Promise.resolve(annotated.push(all)) },
+    options: {},
+    log: pino({ level: "silent" }),
+    disposables,
+  } as unknown as Parameters<typeof startClusterRelay>[0];
+  startClusterRelay(context, clusters, () => "secret");
+  tokens.set("east", "t");
+  await vi.waitFor(() => expect(annotated).toEqual([{ [REPLICA_ANNOTATIONS.relay]: expect.stringMatching(/^http:/) }]));
+  tokens.set("west", "t");
+  expect(annotated).toHaveLength(1);
 });

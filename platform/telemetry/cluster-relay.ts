@@ -31,7 +31,7 @@ export function startClusterRelay(context: RelayContext, clusters: Clusters, sec
       }, RETRY_MS).unref();
     });
   };
-  const unsubscribe = clusters.provider.onChange(begin);
+  const unsubscribe = clusters.onTelemetryChange(begin);
   disposables.defer(async () => {
     abort.abort();
     unsubscribe();
