@@ -17,6 +17,8 @@ export interface TelemetryClientOptions {
   transport?: TelemetryTransport;
   /** Deadline of one read; default 5 s. */
   timeoutMs?: number;
+  /** How often a follower asks for its endpoints again. Without it a follower stays with those that it began with. */
+  lookMs?: number;
   /** Called with the error of an endpoint that failed while others answered. */
   onError?: (error: Error) => void;
 }
@@ -118,39 +120,74 @@ async function* followAll(
   };
   signal.addEventListener("abort", () => notify(), { once: true });
   const from = start ?? BigInt(Date.now()) * 1_000_000n;
-  const { transport = httpTransport } = options;
-  for (const endpoint of distinct(options.endpoints({ source })))
-    void followOne({ transport, endpoint, source, from, signal, push });
-  while (!signal.aborted) {
-    const next = queue.shift();
-    if (next) yield next;
-    else await new Promise<void>((resolve) => (notify = resolve));
+  const look = createLook(options, { source, from, signal, push });
+  look();
+  const timer = options.lookMs === undefined ? undefined : setInterval(look, options.lookMs).unref();
+  try {
+    while (!signal.aborted) {
+      const next = queue.shift();
+      if (next) yield next;
+      else await new Promise<void>((resolve) => (notify = resolve));
+    }
+  } finally {
+    clearInterval(timer);
   }
 }
 
-interface FollowOptions {
-  transport: TelemetryTransport;
-  endpoint: TelemetryEndpoint;
+interface Follow {
   source: string;
   from: bigint;
   signal: AbortSignal;
   push: (envelope: Envelope) => void;
 }
 
-async function followOne(task: FollowOptions): Promise<void> {
-  let from = task.from;
-  while (!task.signal.aborted) {
+/** The position in one endpoint. */
+interface Followed {
+  endpoint: TelemetryEndpoint;
+  from: bigint;
+  abort: AbortController;
+}
+
+/** Each call follows the endpoints that are new, or have a new token, and ends those that are there no more. One that is new is read from the begin of the follower. */
+function createLook({ endpoints, transport = httpTransport }: TelemetryClientOptions, follow: Follow): () => void {
+  const followed = new Map<string, Followed>();
+  return () => {
+    const wanted = distinct(endpoints({ source: follow.source }));
+    for (const { endpoint, abort } of followed.values())
+      if (!wanted.some(({ url, token }) => url === endpoint.url && token === endpoint.token)) abort.abort();
+    for (const endpoint of wanted) {
+      const known = followed.get(endpoint.url);
+      if (known && !known.abort.signal.aborted) continue;
+      const task = { endpoint, from: known?.from ?? follow.from, abort: new AbortController() };
+      followed.set(endpoint.url, task);
+      void followOne(task, { transport, ...follow });
+    }
+  };
+}
+
+async function followOne(task: Followed, follow: Follow & { transport: TelemetryTransport }): Promise<void> {
+  const ended = AbortSignal.any([follow.signal, task.abort.signal]);
+  while (!ended.aborted) {
     try {
-      const path = `/logs/${encodeURIComponent(task.source)}/follow?start_time=${from}`;
-      for await (const line of await task.transport.openLines(task.endpoint, path, task.signal)) {
-        const envelope = JSON.parse(line) as Envelope;
-        from = BigInt(envelope.timestamp) + 1n;
-        task.push(envelope);
-      }
+      await readLines(task, follow, ended);
     } catch (_error) {
       // The endpoint or the consumer has disconnected; the loop's condition distinguishes them. A restarted platform returns soon.
     }
-    await delay(500, undefined, { signal: task.signal }).catch(() => undefined);
+    await delay(500, undefined, { signal: ended }).catch(() => undefined);
+  }
+}
+
+async function readLines(
+  task: Followed,
+  { transport, source, push }: Follow & { transport: TelemetryTransport },
+  ended: AbortSignal,
+): Promise<void> {
+  const path = `/logs/${encodeURIComponent(source)}/follow?start_time=${task.from}`;
+  for await (const line of await transport.openLines(task.endpoint, path, ended)) {
+    if (ended.aborted) return;
+    const envelope = JSON.parse(line) as Envelope;
+    task.from = BigInt(envelope.timestamp) + 1n;
+    push(envelope);
   }
 }
 

@@ -65,6 +65,12 @@ const storeOf = (objects: { metadata: { labels: Record<string, string> } }[]): o
   onStateChange: () => () => undefined,
 });
 
+const clustersOf = (clients: Record<string, KubeClient>): Clusters =>
+  ({
+    provider: { find: (name: string) => clients[name] && { client: clients[name] } },
+    listTelemetry: () => Object.keys(clients).map((url) => ({ url, token: `token of ${url}` })),
+  }) as unknown as Clusters;
+
 /** Each app has one decision, with an index on each cluster, and `tasksOn` names the cluster of an app's task. */
 function relayTo(
   clients: Record<string, KubeClient>,
@@ -92,11 +98,7 @@ function relayTo(
       release: () => undefined,
     }),
   } as unknown as Informers;
-  const clusters = {
-    provider: { find: (name: string) => clients[name] && { client: clients[name] } },
-    listTelemetry: () => Object.keys(clients).map((url) => ({ url, token: `token of ${url}` })),
-  } as unknown as Clusters;
-  return clusterTelemetry(clusters, followPlacedApps(informers), {
+  return clusterTelemetry(clustersOf(clients), followPlacedApps(informers), {
     onError: (error) => faults.push(error),
     timeoutMs: 300,
   });
@@ -187,6 +189,26 @@ test("new lines follow, those of others are left out", async () => {
     break;
   }
   stop.abort();
+});
+
+test("a follower gets the lines of a cluster that the app comes to later, from its first line there", async () => {
+  const sendsOne = (time: bigint): RequestListener => {
+    const [line] = linesOf("shop", [time, "0"]);
+    return (_request, response) => void response.write(`${JSON.stringify(line)}\n`);
+  };
+  const clients: Record<string, KubeClient> = { east: await serve(sendsOne(9n)), west: await serve(sendsOne(2n)) };
+  const on = new Set(["east"]);
+  const apps = { isOn: (cluster: string) => on.has(cluster), isAssigned: () => true, release: () => undefined };
+  const relay = clusterTelemetry(clustersOf(clients), apps, { onError: () => undefined, lookMs: 20 });
+  const stop = new AbortController();
+  const seen: string[] = [];
+  for await (const envelope of relay.followLogs("shop", { start: 0n, signal: stop.signal })) {
+    seen.push(...told([envelope]));
+    on.add("west");
+    if (seen.length === 2) break;
+  }
+  stop.abort();
+  expect(seen).toEqual(["0 9", "0 2"]);
 });
 
 test("it serves from the moment when the first token comes", async () => {

@@ -13,6 +13,8 @@ import { followPlacedApps, type PlacedApps } from "./placed-apps.ts";
 /** A cluster that answers later is left out, so that it does not hold up the others. Shorter than the deadline of the API's own reads. */
 const READ_MS = 2_000;
 const RETRY_MS = 5_000;
+/** Within this time a follower reads a cluster, too, to which its app has come. */
+const LOOK_MS = 2_000;
 
 type RelayContext = Pick<PlatformContext, "informers" | "membership" | "options" | "log" | "disposables">;
 
@@ -66,7 +68,11 @@ async function serve(
 export function clusterTelemetry(
   { provider, listTelemetry }: Pick<Clusters, "provider" | "listTelemetry">,
   apps: PlacedApps,
-  { onError, timeoutMs = READ_MS }: { onError: (error: Error) => void; timeoutMs?: number },
+  {
+    onError,
+    timeoutMs = READ_MS,
+    lookMs = LOOK_MS,
+  }: { onError: (error: Error) => void; timeoutMs?: number; lookMs?: number },
 ): TelemetryClient {
   const endpoints = (app: string | undefined): TelemetryEndpoint[] =>
     listTelemetry().filter(({ url }) => app === undefined || apps.isOn(url, app));
@@ -78,6 +84,7 @@ export function clusterTelemetry(
       now: () => performance.now(),
     }),
     timeoutMs,
+    lookMs,
     onError,
   });
 }
