@@ -1,10 +1,11 @@
 // Clusters whose instances may be started elsewhere.
 import { expect, test } from "vitest";
 import { Cluster } from "../../crds/cluster/cluster.ts";
+import { Task } from "../../crds/task/task.ts";
 import { makeObject } from "../../crds/testing/objects.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { silentProgress } from "../output.ts";
-import { judgeFailover, remove } from "./drain.ts";
+import { drain, judgeFailover, remove } from "./drain.ts";
 
 const clusterWith = (reason: string, status = "False"): Cluster =>
   makeObject(Cluster, "west", {
@@ -38,8 +39,8 @@ test("a removal places nothing new there, and looks twice before it deletes", as
       calls.push(`find ${kind}`);
       return Promise.resolve(isThere ? clusterWith("Answers", "True") : undefined);
     },
-    list: () => {
-      calls.push("list");
+    list: ({ kind }: { kind: string }) => {
+      calls.push(`list ${kind}`);
       return Promise.resolve({ items: [] });
     },
     patch: (_ref: unknown, _key: unknown, { body }: { body: unknown }) => {
@@ -53,13 +54,29 @@ test("a removal places nothing new there, and looks twice before it deletes", as
     },
   } as unknown as KubeClient;
   await remove(kube, "west", silentProgress);
-  expect(calls.slice(0, 7)).toEqual([
-    "find Cluster",
-    '{"spec":{"cordoned":true}}',
-    "find Cluster",
-    "list",
-    "find Cluster",
-    "list",
-    "delete Cluster",
-  ]);
+  const look = ["find Cluster", "list PlacementDecision", "list Task"];
+  expect(calls.slice(0, 9)).toEqual(["find Cluster", '{"spec":{"cordoned":true}}', ...look, ...look, "delete Cluster"]);
+});
+
+const taskOn = (cluster: string, state: string): Task =>
+  makeObject(Task, "t", { spec: { appRef: { name: "shop" }, command: "true" }, status: { cluster, state } });
+
+/** West answers and has these tasks, and no process. */
+const withTasks = (tasks: readonly Task[]): KubeClient =>
+  ({
+    find: () => Promise.resolve(clusterWith("Answers", "True")),
+    list: ({ kind }: { kind: string }) => Promise.resolve({ items: kind === "Task" ? tasks : [] }),
+    patch: () => Promise.resolve(),
+  }) as unknown as KubeClient;
+
+test("a cluster on which a task has not ended is not removed, and a drain says so", async () => {
+  const tasks = [taskOn("west", "Running"), taskOn("west", "Succeeded"), taskOn("east", "Running")];
+  await expect(remove(withTasks(tasks), "west", silentProgress)).rejects.toMatchObject({
+    message: "1 task has not ended on cluster west",
+    next: expect.stringContaining("cup clusters forget west"),
+  });
+  const { text } = await drain(withTasks(tasks), "west", { wait: true, progress: silentProgress });
+  expect(text.join()).toContain("1 task has not ended there");
+  const drained = await drain(withTasks([]), "west", { wait: true, progress: silentProgress });
+  expect(drained.text.join()).toContain("Nothing is placed on cluster west any more");
 });

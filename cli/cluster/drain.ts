@@ -4,6 +4,8 @@ import { Cluster } from "../../crds/cluster/cluster.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import { IsolationSegment } from "../../crds/isolation-segment/isolation-segment.ts";
 import { PlacementDecision } from "../../crds/placement-decision/placement-decision.ts";
+import { isFinished } from "../../crds/task/sequence.ts";
+import { Task } from "../../crds/task/task.ts";
 import { Role, RoleBinding, Secret } from "../../kube/api/builtin.ts";
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
@@ -81,8 +83,15 @@ export async function remove(kube: KubeClient, name: string, progress: Progress)
   return forgetObjects(kube, name, `Cluster ${name} is removed. The chart on it can be uninstalled.`);
 }
 
-/** Counts of LRPs are some seconds old, so an empty cluster is waited for. @throws Failure */
+/** @throws Failure, at once for a task, which may take hours */
 async function awaitUnused(kube: KubeClient, name: string, progress: Progress): Promise<void> {
+  await awaitNoProcess(kube, name, progress);
+  const tasks = await countTasks(kube, name);
+  if (tasks > 0) throw toUnfinished(await getCluster(kube, name), tasks);
+}
+
+/** Counts of LRPs are some seconds old, so an empty cluster is waited for. @throws Failure */
+async function awaitNoProcess(kube: KubeClient, name: string, progress: Progress): Promise<void> {
   const deadline = Date.now() + COUNT_DEADLINE_MS;
   for (let last = 0; ; await delay(POLL_MS)) {
     const cluster = await getCluster(kube, name);
@@ -93,6 +102,19 @@ async function awaitUnused(kube: KubeClient, name: string, progress: Progress): 
     if (lrps !== last) progress.step(`Waiting for the end of the last LRPs on cluster ${name}: ${lrps}`);
     last = lrps;
   }
+}
+
+/** A removed cluster fails its tasks. */
+function toUnfinished(cluster: Cluster, tasks: number): Failure {
+  const { name } = cluster.metadata;
+  const wait = "wait for the end of its tasks and repeat this, or end them: cf terminate-task; ";
+  return new Failure(`${describeTasks(tasks)} not ended on cluster ${name}`, {
+    next: `${isAnswering(cluster) ? wait : ""}cup clusters forget ${name} fails them`,
+  });
+}
+
+function describeTasks(count: number): string {
+  return count === 1 ? "1 task has" : `${count} tasks have`;
 }
 
 function toInUse(cluster: Cluster): Failure {
@@ -147,6 +169,12 @@ async function listHeld(kube: KubeClient, cluster: string): Promise<PlacementDec
   );
 }
 
+/** The tasks that are placed there and have not ended. */
+async function countTasks(kube: KubeClient, cluster: string): Promise<number> {
+  const { items } = await kube.list(Task, {});
+  return items.filter((task) => task.status?.cluster === cluster && !isFinished(task)).length;
+}
+
 /** Names of the segments whose instances stay with a silent cluster. */
 async function listNever(kube: KubeClient): Promise<ReadonlySet<string>> {
   const { items } = await kube.list(IsolationSegment, { namespace: SYSTEM_NAMESPACE });
@@ -166,11 +194,7 @@ async function awaitEmpty(
     const all = await listHeld(kube, name);
     const held = all.filter(({ spec }) => !staying.has(spec.segment));
     if (held.length === 0 && all.length > 0) return presentStaying(name, all);
-    if (held.length === 0)
-      return {
-        json: { name, done: true },
-        text: [`Nothing is placed on cluster ${name} any more. Next: cup clusters remove ${name}`],
-      };
+    if (held.length === 0) return presentEmpty(name, await countTasks(kube, name));
     if (held.length !== last) {
       progress.step(`${held.length} ${held.length === 1 ? "process is" : "processes are"} left on cluster ${name}`);
       [last, changedAt] = [held.length, Date.now()];
@@ -178,6 +202,18 @@ async function awaitEmpty(
     if (Date.now() - changedAt > STUCK_MS) throw toStuck(name, held);
     await delay(POLL_MS);
   }
+}
+
+function presentEmpty(name: string, tasks: number): Result {
+  const next = `cup clusters remove ${name}`;
+  if (tasks === 0)
+    return { json: { name, done: true }, text: [`Nothing is placed on cluster ${name} any more. Next: ${next}`] };
+  return {
+    json: { name, done: true, tasks },
+    text: [
+      `No process is placed on cluster ${name} any more. ${describeTasks(tasks)} not ended there, and no other cluster takes a task over. Next, when all have ended: ${next}`,
+    ],
+  };
 }
 
 function presentStaying(name: string, staying: readonly PlacementDecision[]): Result {
