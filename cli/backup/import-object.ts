@@ -10,6 +10,7 @@ import { isAlreadyExists, KubeError } from "../../kube/client/errors.ts";
 import { Failure } from "../failure.ts";
 import type { ExportedObject } from "./archive.ts";
 import { findExportedKind, IN_EACH_INSTALLATION, KUBERNETES_KINDS, NAMESPACE_OWNERS } from "./exported-kinds.ts";
+import { keepKnownSpaces } from "./known-spaces.ts";
 import {
   isImportOf,
   namespaceOf,
@@ -28,7 +29,7 @@ export interface ImportTarget {
   kube: KubeClient;
   /** Grows with each org and space. */
   namespaces: Map<string, string>;
-  /** Called once for each object. */
+  /** Called once for each object, and for each entry of one that is left out. */
   count(outcome: Outcome): void;
 }
 
@@ -37,9 +38,15 @@ export type Outcome = "created" | "taken over" | "there already" | "left out";
 /** Creates the object and its status. Controllers skip it until `releaseObject`. @throws Failure, KubeError */
 export async function importObject(target: ImportTarget, object: ExportedObject): Promise<void> {
   requireImportable(object);
-  const ref = refOf(object);
-  const placed = await place(target, object);
+  const known = keepKnownSpaces(object, target.namespaces);
+  const placed = known && (await place(target, known.object));
   if (!placed) return target.count("left out");
+  for (let entry = 0; entry < known.leftOut; entry += 1) target.count("left out");
+  await write(target, known.object, placed);
+}
+
+async function write(target: ImportTarget, object: ExportedObject, placed: Placed): Promise<void> {
+  const ref = refOf(object);
   const draft = planDraft(object, placed);
   const { found, outcome } = await put(target.kube, ref, { draft, object });
   target.count(outcome);

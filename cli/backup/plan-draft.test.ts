@@ -69,7 +69,7 @@ test("names of namespaces, the owner and the generation become those of the othe
     annotations: { "cupola.dev/owner": "there/b", "cupola.dev/importing": "true" },
     ownerReferences: [reference],
   });
-  expect(draft["spec"]).toMatchObject({ ref: { namespace: "there" }, sharedSpaces: ["there", "else"] });
+  expect(draft["spec"]).toMatchObject({ ref: { namespace: "there" }, sharedSpaces: ["there"] });
   expect(planStatus(object, { generation: 1 }, namespaces)).toEqual({
     observedGeneration: 1,
     conditions: [{ type: "Ready", observedGeneration: 1 }],

@@ -122,7 +122,17 @@ function toContent(
   const { spec, ...rest } = content;
   // An adopted namespace is chosen by name, and a detached workload stays where it is.
   const { detached: _detached, ...kept } = (spec ?? {}) as Record<string, unknown>;
-  return { ...rest, spec: kind === "Space" ? kept : mapNamespaces(kept, namespaces) };
+  return { ...rest, spec: kind === "Space" ? kept : toSpec(kept, namespaces) };
+}
+
+/** The list `sharedSpaces` names namespaces, too: a space that the export lacks gets no right there. */
+function toSpec({ sharedSpaces, ...spec }: Record<string, unknown>, namespaces: NamespaceMap): Record<string, unknown> {
+  return {
+    ...(mapNamespaces(spec, namespaces) as Record<string, unknown>),
+    ...(Array.isArray(sharedSpaces) && {
+      sharedSpaces: sharedSpaces.flatMap((one) => namespaces.get(String(one)) ?? []),
+    }),
+  };
 }
 
 function toSpaceCredentials(data: unknown, namespaces: NamespaceMap): Record<string, unknown> {
@@ -135,15 +145,13 @@ function toSpaceCredentials(data: unknown, namespaces: NamespaceMap): Record<str
   );
 }
 
-/** Fields of our kinds that name namespaces of spaces: `namespace`, wherever it is, and the list `sharedSpaces`. */
+/** Fields `namespace`, wherever they are. Another name stays: it is the system namespace's, or says nothing of rights (known-spaces.ts). */
 function mapNamespaces(value: unknown, namespaces: NamespaceMap): unknown {
   if (Array.isArray(value)) return value.map((one) => mapNamespaces(one, namespaces));
   if (typeof value !== "object" || value === null) return value;
-  const map = (name: unknown): unknown => (typeof name === "string" ? (namespaces.get(name) ?? name) : name);
   return Object.fromEntries(
     Object.entries(value).map(([key, member]: [string, unknown]) => {
-      if (key === "namespace") return [key, map(member)];
-      if (key === "sharedSpaces" && Array.isArray(member)) return [key, member.map(map)];
+      if (key === "namespace") return [key, typeof member === "string" ? (namespaces.get(member) ?? member) : member];
       return [key, mapNamespaces(member, namespaces)];
     }),
   );

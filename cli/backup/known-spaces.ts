@@ -1,0 +1,54 @@
+// Leaves out what would open an imported object to a namespace of no space of the export: there it may be another tenant's. Pure.
+import type { ExportedObject } from "./archive.ts";
+import type { NamespaceMap } from "./plan-draft.ts";
+
+/** The object, and how many of its entries are left out. */
+export interface KnownPart {
+  object: ExportedObject;
+  leftOut: number;
+}
+
+/** Undefined when the whole object is left out. It names namespaces as the export does. */
+export function keepKnownSpaces(object: ExportedObject, namespaces: NamespaceMap): KnownPart | undefined {
+  const spec = (object as { spec?: Record<string, unknown> }).spec ?? {};
+  if (object.kind === "AppPolicy") return keepIf(object, isKnown(spec["source"], namespaces));
+  if (object.kind === "ServiceBinding") return keepIf(object, isKnown(spec["instanceRef"], namespaces));
+  if (object.kind === "Route" || object.kind === "ServiceInstance") return keepEntries(object, spec, namespaces);
+  return { object, leftOut: 0 };
+}
+
+function keepIf(object: ExportedObject, isKept: boolean): KnownPart | undefined {
+  return isKept ? { object, leftOut: 0 } : undefined;
+}
+
+/** A reference without a namespace is to the object's own. */
+function isKnown(reference: unknown, namespaces: NamespaceMap): boolean {
+  const { namespace } = (reference ?? {}) as { namespace?: unknown };
+  return namespace === undefined || namespace === "" || namespaces.has(String(namespace));
+}
+
+function keepEntries(
+  object: ExportedObject,
+  spec: Readonly<Record<string, unknown>>,
+  namespaces: NamespaceMap,
+): KnownPart {
+  const spaces = keep(spec["sharedSpaces"], (one) => namespaces.has(String(one)));
+  const destinations = keep(spec["destinations"], (one) => isKnown(one, namespaces));
+  return {
+    object: {
+      ...object,
+      spec: {
+        ...spec,
+        ...(spaces && { sharedSpaces: spaces.kept }),
+        ...(destinations && { destinations: destinations.kept }),
+      },
+    },
+    leftOut: (spaces?.leftOut ?? 0) + (destinations?.leftOut ?? 0),
+  };
+}
+
+function keep(list: unknown, isKept: (one: unknown) => boolean): { kept: unknown[]; leftOut: number } | undefined {
+  if (!Array.isArray(list)) return undefined;
+  const kept = list.filter(isKept);
+  return { kept, leftOut: list.length - kept.length };
+}
