@@ -1,5 +1,5 @@
 // An import opens nothing to namespaces of spaces that the export lacks: there they may be another tenant's.
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { ExportedObject } from "./archive.ts";
 import { keepKnownSpaces } from "./known-spaces.ts";
 
@@ -46,4 +46,32 @@ test("an AppPolicy from such a space, and a ServiceBinding to an instance there,
 test("an App whose variables have such names is as it was", () => {
   const app = exported("App", { spec: { env: { namespace: "beta", sharedSpaces: "x" } } });
   expect(keepKnownSpaces(app, NAMESPACES)).toEqual({ object: app, leftOut: 0 });
+});
+
+describe("subjects of a role", () => {
+  const binding = (...subjects: object[]): ExportedObject => exported("RoleBinding", { subjects });
+  const account = (namespace: string): object => ({ kind: "ServiceAccount", namespace, name: "ci" });
+  const named = (kind: string, name: string): object => ({ kind, apiGroup: "rbac.authorization.k8s.io", name });
+
+  test("service accounts are of the namespace there, or left out", () => {
+    const alice = named("User", "alice");
+    expect(keepKnownSpaces(binding(account("acme-dev"), alice, account("beta")), NAMESPACES)).toEqual({
+      object: binding(account("acme-dev-2"), alice),
+      leftOut: 1,
+    });
+  });
+
+  test("users and groups by which Kubernetes knows service accounts, too", () => {
+    const group = (namespace: string): object => named("Group", `system:serviceaccounts:${namespace}`);
+    const user = (namespace: string): object => named("User", `system:serviceaccount:${namespace}:ci`);
+    const subjects = [group("acme-dev"), group("beta"), user("acme-dev"), user("beta"), named("Group", "team")];
+    expect(keepKnownSpaces(binding(...subjects), NAMESPACES)).toEqual({
+      object: binding(group("acme-dev-2"), user("acme-dev-2"), named("Group", "team")),
+      leftOut: 2,
+    });
+  });
+
+  test("a role of none is left out", () => {
+    expect(keepKnownSpaces(binding(account("beta")), NAMESPACES)).toBeUndefined();
+  });
 });

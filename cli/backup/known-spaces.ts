@@ -8,11 +8,12 @@ export interface KnownPart {
   leftOut: number;
 }
 
-/** Undefined when the whole object is left out. It names namespaces as the export does. */
+/** Undefined when the whole object is left out. Its spec names namespaces as the export does, its subjects as they are there. */
 export function keepKnownSpaces(object: ExportedObject, namespaces: NamespaceMap): KnownPart | undefined {
   const spec = (object as { spec?: Record<string, unknown> }).spec ?? {};
   if (object.kind === "AppPolicy") return keepIf(object, isKnown(spec["source"], namespaces));
   if (object.kind === "ServiceBinding") return keepIf(object, isKnown(spec["instanceRef"], namespaces));
+  if (object.kind === "RoleBinding") return keepSubjects(object, namespaces);
   if (object.kind === "Route" || object.kind === "ServiceInstance") return keepEntries(object, spec, namespaces);
   return { object, leftOut: 0 };
 }
@@ -51,4 +52,33 @@ function keep(list: unknown, isKept: (one: unknown) => boolean): { kept: unknown
   if (!Array.isArray(list)) return undefined;
   const kept = list.filter(isKept);
   return { kept, leftOut: list.length - kept.length };
+}
+
+/** Service accounts of other namespaces get no role: whoever has a namespace of that name there makes accounts in it. */
+function keepSubjects(object: ExportedObject, namespaces: NamespaceMap): KnownPart | undefined {
+  const { subjects } = object as { subjects?: unknown };
+  if (!Array.isArray(subjects)) return { object, leftOut: 0 };
+  const kept = subjects.flatMap((one: Subject) => mapSubject(one, namespaces) ?? []);
+  if (kept.length === 0) return undefined;
+  return { object: { ...object, subjects: kept }, leftOut: subjects.length - kept.length };
+}
+
+interface Subject {
+  kind: string;
+  name: string;
+  namespace?: string;
+}
+
+/** The user of one service account, and the group of all of a namespace. */
+const ACCOUNTS = /^(system:serviceaccounts?:)([^:]+)(.*)$/;
+
+function mapSubject(subject: Subject, namespaces: NamespaceMap): Subject | undefined {
+  if (subject.kind === "ServiceAccount") {
+    const namespace = namespaces.get(subject.namespace ?? "");
+    return namespace === undefined ? undefined : { ...subject, namespace };
+  }
+  const [, start, named = "", rest] = ACCOUNTS.exec(subject.name) ?? [];
+  if (start === undefined) return subject;
+  const namespace = namespaces.get(named);
+  return namespace === undefined ? undefined : { ...subject, name: `${start}${namespace}${rest}` };
 }
