@@ -57,7 +57,9 @@ async function write(target: ImportTarget, object: ExportedObject, placed: Place
 /** Lets controllers reconcile the object. @throws KubeError */
 export async function releaseObject({ kube, namespaces }: ImportTarget, object: ExportedObject): Promise<void> {
   if (NAMESPACE_OWNERS.has(object.kind) || KUBERNETES_KINDS.has(object.kind)) return;
-  const key = keyOf(object, namespaces);
+  const known = keepKnownSpaces(object, namespaces);
+  if (!known) return;
+  const key = keyOf(known.object, namespaces);
   const ref = refOf(object);
   const found = await kube.find(ref, key);
   if (found?.metadata.annotations?.[ANNOTATIONS.importing] === undefined || !isImportOf(found, object)) return;

@@ -1,5 +1,6 @@
 // An import opens nothing to namespaces of spaces that the export lacks: there they may be another tenant's.
 import { describe, expect, test } from "vitest";
+import { appPolicyName } from "../../crds/app-policy/rules.ts";
 import type { ExportedObject } from "./archive.ts";
 import { keepKnownSpaces } from "./known-spaces.ts";
 
@@ -73,5 +74,30 @@ describe("subjects of a role", () => {
 
   test("a role of none is left out", () => {
     expect(keepKnownSpaces(binding(account("beta")), NAMESPACES)).toBeUndefined();
+  });
+});
+
+describe("a network policy", () => {
+  const policy = (namespace: string, name?: string, status?: object): ExportedObject => {
+    const spec = {
+      source: { namespace, app: "shop" },
+      destination: { app: "still" },
+      protocol: "tcp" as const,
+      ports: { start: 80, end: 80 },
+    };
+    const object = exported("AppPolicy", { spec, ...(status && { status }) });
+    return { ...object, metadata: { ...object.metadata, name: name ?? appPolicyName(spec) } };
+  };
+
+  test("of the CF API has the name of the same policy there", () => {
+    const { name } = policy("acme-dev-2").metadata;
+    expect(keepKnownSpaces(policy("acme-dev"), NAMESPACES)?.object).toEqual(policy("acme-dev", name));
+    expect(keepKnownSpaces(policy("acme-dev", "mine"), NAMESPACES)?.object).toEqual(policy("acme-dev", "mine"));
+  });
+
+  test("is not of the apps of the other cluster", () => {
+    const status = { sourceUID: "u1", destinationUID: "u2", observedGeneration: 1 };
+    const kept = keepKnownSpaces(policy("acme-near", undefined, status), NAMESPACES)?.object;
+    expect(kept).toEqual(policy("acme-near", undefined, { observedGeneration: 1 }));
   });
 });

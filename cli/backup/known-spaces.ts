@@ -1,4 +1,7 @@
-// Leaves out what would open an imported object to a namespace of no space of the export: there it may be another tenant's. Pure.
+// Leaves out what would open an imported object to a namespace of no space of the export: there it may be another tenant's.
+// Roles and network policies become those of the namespaces and apps there. Pure.
+import type { AppPolicy } from "../../crds/app-policy/app-policy.ts";
+import { appPolicyName, endsWithApps } from "../../crds/app-policy/rules.ts";
 import type { ExportedObject } from "./archive.ts";
 import type { NamespaceMap } from "./plan-draft.ts";
 
@@ -11,7 +14,8 @@ export interface KnownPart {
 /** Undefined when the whole object is left out. Its spec names namespaces as the export does, its subjects as they are there. */
 export function keepKnownSpaces(object: ExportedObject, namespaces: NamespaceMap): KnownPart | undefined {
   const spec = (object as { spec?: Record<string, unknown> }).spec ?? {};
-  if (object.kind === "AppPolicy") return keepIf(object, isKnown(spec["source"], namespaces));
+  if (object.kind === "AppPolicy")
+    return keepIf(toPolicyThere(object, namespaces), isKnown(spec["source"], namespaces));
   if (object.kind === "ServiceBinding") return keepIf(object, isKnown(spec["instanceRef"], namespaces));
   if (object.kind === "RoleBinding") return keepSubjects(object, namespaces);
   if (object.kind === "Route" || object.kind === "ServiceInstance") return keepEntries(object, spec, namespaces);
@@ -81,4 +85,25 @@ function mapSubject(subject: Subject, namespaces: NamespaceMap): Subject | undef
   if (start === undefined) return subject;
   const namespace = namespaces.get(named);
   return namespace === undefined ? undefined : { ...subject, name: `${start}${namespace}${rest}` };
+}
+
+/** Its controller fills in the uids of the apps there: by those of the originals it would delete the policy. A policy of the CF API is known by the name of what it says. */
+function toPolicyThere(object: ExportedObject, namespaces: NamespaceMap): ExportedObject {
+  const { status } = object as { status?: AppPolicy["status"] };
+  const { sourceUID: _source, destinationUID: _destination, ...kept } = status ?? {};
+  return {
+    ...object,
+    metadata: { ...object.metadata, name: policyNameThere(object, namespaces) },
+    ...(status && { status: kept }),
+  };
+}
+
+/** A file may say anything: the API server refuses an incomplete policy. */
+function policyNameThere(object: ExportedObject, namespaces: NamespaceMap): string {
+  const { name } = object.metadata;
+  const { source, destination, protocol = "tcp", ports } = (object as { spec?: Partial<AppPolicy["spec"]> }).spec ?? {};
+  if (!source || !destination || !ports) return name;
+  const spec = { source, destination, protocol, ports };
+  if (!endsWithApps({ ...object, spec } as AppPolicy)) return name;
+  return appPolicyName({ ...spec, source: { ...source, namespace: namespaces.get(source.namespace) ?? "" } });
 }

@@ -26,6 +26,7 @@ const DIFFERENT: readonly RegExp[] = [
 let broker: TestBroker;
 let stage: TestPlatform;
 let before: Answers;
+let policies: { api: object; uids: string[] };
 
 const apiOf = (on: TestPlatform): Api => apiAt(on.url, tokenOf(on, "admin"));
 
@@ -102,6 +103,9 @@ async function fill(on: TestPlatform, { url, username, password }: TestBroker): 
   await make(`/v3/routes/${route}/relationships/shared_spaces`, { data: [{ guid: near.guid }] });
   await make(`/v3/routes/${route}/destinations`, { destinations: [{ app: { guid: still.guid } }] });
 
+  const far = await make("/v3/apps", { name: "far", relationships: { space: to(other.guid) } });
+  await openPolicy(on, far.guid, still.guid);
+
   await cup(on, "create-user-provided-service", "legacy");
   await cup(on, "bind", "shop", "legacy");
   await make("/v3/service_brokers", {
@@ -121,6 +125,24 @@ async function fill(on: TestPlatform, { url, username, password }: TestBroker): 
   await make(`/v3/service_instances/${db}/relationships/shared_spaces`, { data: [{ guid: other.guid }] });
 }
 
+/** As `cf add-network-policy`. Waits until the policy knows its apps, since it ends with them. */
+async function openPolicy(on: TestPlatform, source: string, destination: string): Promise<void> {
+  const ports = { start: 8080, end: 8090 };
+  const policies = [{ source: { id: source }, destination: { id: destination, protocol: "tcp", ports } }];
+  await apiOf(on).call("POST", "/networking/v1/external/policies", { policies });
+  await eventually(async () => {
+    expect(await readPolicyUIDs(on)).toHaveLength(2);
+  });
+}
+
+async function readPolicyUIDs(on: TestPlatform): Promise<string[]> {
+  const fields = "{.items[*].status.sourceUID} {.items[*].status.destinationUID}";
+  const { output } = await on.kubectl("get", "apppolicies", "-A", "-o", `jsonpath=${fields}`);
+  return output.split(/\s+/).filter((uid) => uid !== "");
+}
+
+const readPolicies = (on: TestPlatform): Promise<object> => apiOf(on).call("GET", "/networking/v1/external/policies");
+
 describe(`an export from a ${chosenPlatformKind()}`, () => {
   test("is refused without a key, and writes nothing", async () => {
     const { code, output } = await stage.cup("export", ...access(stage), "-o", ARCHIVE);
@@ -131,6 +153,7 @@ describe(`an export from a ${chosenPlatformKind()}`, () => {
 
   test("says what it has, and what it leaves out", async () => {
     before = await readAllAnswers(apiOf(stage), stage.url);
+    policies = { api: await readPolicies(stage), uids: await readPolicyUIDs(stage) };
     const said = await stage.cupJson<{ exported: Record<string, number>; leftOutKinds: object }>(
       "export",
       ...access(stage),
@@ -139,7 +162,7 @@ describe(`an export from a ${chosenPlatformKind()}`, () => {
       "-o",
       ARCHIVE,
     );
-    expect(said.exported).toMatchObject({ App: 2, ServiceInstance: 2, ServiceBinding: 2, Task: 1, Rollout: 1 });
+    expect(said.exported).toMatchObject({ App: 3, ServiceInstance: 2, ServiceBinding: 2, Task: 1, Rollout: 1 });
     expect(said.leftOutKinds).toHaveProperty("LRP");
     const { output } = await runCommand(["gzip", "-dc", ARCHIVE], { cwd: folder, deadlineMs: 20_000 });
     for (const secret of ["hidden", btoa("hidden"), btoa(broker.password)]) expect(output).not.toContain(secret);
@@ -152,7 +175,7 @@ describe("an export of one org", () => {
   test("has that org's spaces, and nothing of others or of the platform", async () => {
     const args = [...access(stage), "--no-secrets", "-o", one];
     const said = await stage.cupJson<{ exported: Record<string, number> }>("export", "--org", "acme", ...args);
-    expect(said.exported).toMatchObject({ Org: 1, Space: 3, App: 2, SpaceQuota: 1, Domain: 1 });
+    expect(said.exported).toMatchObject({ Org: 1, Space: 3, App: 3, SpaceQuota: 1, Domain: 1 });
     for (const kind of ["Stack", "Buildpack", "ServiceBroker", "Secret"])
       expect(said.exported).not.toHaveProperty(kind);
     const { code, output } = await stage.cup("export", "--org", "none", ...args);
@@ -196,6 +219,15 @@ describe(`its import into an empty ${chosenPlatformKind()}`, () => {
     expect(broker.requests().slice(asked)).toEqual([]);
     const { output: runs } = await stage.kubectl("get", "taskruns,stagings", "-A", "-o", "name");
     expect(runs.trim()).toBe("");
+  });
+
+  test("network policies are there, and know the apps of this platform", async () => {
+    await eventually(async () => {
+      const uids = await readPolicyUIDs(stage);
+      expect(uids).toHaveLength(2);
+      for (const uid of policies.uids) expect(uids).not.toContain(uid);
+      expect(await readPolicies(stage)).toEqual(policies.api);
+    }, 60_000);
   });
 
   test("the same again writes nothing new", async () => {
