@@ -14,6 +14,7 @@ import { loadAccess, requireAnswer } from "../doctor/doctor-cluster.ts";
 import { Failure } from "../failure.ts";
 import type { Progress, Result } from "../output.ts";
 import { FORMAT, writeArchive, type ArchiveRecord } from "./archive.ts";
+import { chooseOrg, type OrgPlace } from "./choose-org.ts";
 import { EXPORTED_KINDS, IN_SYSTEM_NAMESPACE, LEFT_OUT_KINDS } from "./exported-kinds.ts";
 import { exportObject, SYSTEM_SECRETS } from "./export-object.ts";
 import { loadEncryptor, type Encryptor } from "./secret-key.ts";
@@ -84,12 +85,12 @@ async function loadKey({ key, secrets }: ExportOptions): Promise<Encryptor | und
 }
 
 async function readPlace(kube: KubeClient, name: string | undefined): Promise<Place> {
-  const orgs = await readOrgs(kube, name);
-  const [only] = orgs;
-  if (name !== undefined && !only) throw new Failure(`there is no org ${name}`, { next: "cup orgs" });
+  const all = await readOrgs(kube);
+  const only = name === undefined ? undefined : chooseOrg(all, name);
+  const orgs = only ? [only] : all;
   const ofOrgs = new Set(orgs.flatMap(({ namespace }) => namespace ?? []));
   const namespaces = new Set([...ofOrgs, ...(await readSpaces(kube, ofOrgs))]);
-  return { namespaces, org: name === undefined ? undefined : only?.name };
+  return { namespaces, org: only?.name };
 }
 
 /** Namespaces of the spaces in these namespaces of orgs, but for spaces that are being deleted. */
@@ -102,23 +103,19 @@ async function readSpaces(kube: KubeClient, ofOrgs: ReadonlySet<string>): Promis
   return found;
 }
 
-interface OrgPlace {
-  name: string;
-  namespace: string | undefined;
-}
-
-/** Object names and namespaces of all orgs, or of the one with this CF name, but for orgs that are being deleted. */
-async function readOrgs(kube: KubeClient, wanted: string | undefined): Promise<OrgPlace[]> {
+/** All orgs, but for those that are being deleted. */
+async function readOrgs(kube: KubeClient): Promise<OrgPlace[]> {
   const found: OrgPlace[] = [];
   for await (const { items } of kube.pages(Org, PAGE))
     for (const { metadata, spec, status } of items)
-      if (!metadata.deletionTimestamp && isNamed(wanted, status?.name ?? spec.name ?? metadata.name))
-        found.push({ name: metadata.name, namespace: status?.namespace });
+      if (!metadata.deletionTimestamp)
+        found.push({
+          name: metadata.name,
+          namespace: status?.namespace,
+          asked: spec.name ?? metadata.name,
+          held: status?.name,
+        });
   return found;
-}
-
-function isNamed(wanted: string | undefined, name: string): boolean {
-  return wanted === undefined || name === wanted;
 }
 
 interface Reading {
