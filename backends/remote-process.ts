@@ -34,6 +34,8 @@ export interface RemoteProcess {
   resize(size: Pick<Terminal, "rows" | "columns">): void;
   /** Ends it and everything that it started. Never rejects; may be called again. */
   end(): Promise<void>;
+  /** Resolves some time after `end`, once the platform has nothing open for it; never rejects. Undefined: at its end. */
+  gone?: Promise<void>;
 }
 
 /** Starts the program. @throws InstanceAway when no such instance runs; any other error is the platform's */

@@ -19,11 +19,14 @@ const lrp = {
   status: { instances: [{ index: 0, state: "Running", guid: "pod-uid" }] },
 } as unknown as LRP;
 
-async function open(command: string, { index = 0, shell = "/bin/sh" } = {}): Promise<RemoteProcess> {
+async function open(
+  command: string,
+  { index = 0, shell = "/bin/sh", ...times }: { index?: number; shell?: string; startMs?: number; endMs?: number } = {},
+): Promise<RemoteProcess> {
   server = await startExecServer({ programs: { "/bin/sh": shell } });
   const client = createClient({ server: server.url });
   const list = (): Promise<object> => Promise.resolve({ items: [{ metadata: { name: "shop-abc", uid: "pod-uid" } }] });
-  return openInPod({ ...client, list: list as never })({ lrp, index, command });
+  return openInPod({ ...client, list: list as never }, times)({ lrp, index, command });
 }
 
 /** Processes with the mark of this session: others' tests run at the same time. */
@@ -56,6 +59,15 @@ test.each([
   expect((await marked()).length).toBeGreaterThan(0);
   await end(remote);
   await vi.waitFor(async () => expect(await marked()).toEqual([]), PATIENCE);
+});
+
+test("a keeper that a session has stopped holds no connection of the proxy", async () => {
+  const remote = await open('kill -STOP "$(cat)"; echo stopped', { endMs: 1_000 });
+  remote.stdin.end(String(server.pids[0]));
+  expect(await text(remote.stdout)).toBe("stopped\n");
+  await remote.end();
+  await remote.gone;
+  await vi.waitFor(() => expect(server.connections()).toBe(0), PATIENCE);
 });
 
 test("an image without a shell, and an instance that is not there, are said in words", async () => {

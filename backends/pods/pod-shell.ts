@@ -23,7 +23,7 @@ const CONTAINER = "application";
 
 type PodShellClient = Pick<KubeClient, "list" | "webSocket">;
 
-export function openInPod(client: PodShellClient): OpenRemoteProcess {
+export function openInPod(client: PodShellClient, { endMs = END_MS } = {}): OpenRemoteProcess {
   return async ({ lrp, index, command, terminal }) => {
     if ((command?.length ?? 0) > MAX_COMMAND)
       throw new InstanceAway("The command has more than 64 KiB. Send it as input of a shell.");
@@ -37,9 +37,10 @@ export function openInPod(client: PodShellClient): OpenRemoteProcess {
     const [keeper, program] = started.map((one) => (one.status === "fulfilled" ? one.value : undefined));
     if (keeper && program) {
       if (terminal) program.resize(terminal);
-      return toRemoteProcess(keeper, program);
+      return toRemoteProcess(keeper, program, endMs);
     }
-    await endAll(keeper, program);
+    await endAll(keeper, program, endMs);
+    if (keeper) void closeKeeper(keeper, endMs);
     throw (started.find((one) => one.status === "rejected") as PromiseRejectedResult).reason;
   };
 }
@@ -84,9 +85,10 @@ function toStartError(end: PodExecEnd): Error {
     : new Error(`the shell in the container did not start: ${failure}`);
 }
 
-function toRemoteProcess(keeper: PodExec, program: PodExec): RemoteProcess {
+function toRemoteProcess(keeper: PodExec, program: PodExec, endMs: number): RemoteProcess {
   keeper.stdout.resume();
   keeper.stderr?.resume();
+  const { promise: gone, resolve } = Promise.withResolvers<void>();
   let ending: Promise<void> | undefined;
   return {
     stdin: program.stdin,
@@ -94,17 +96,27 @@ function toRemoteProcess(keeper: PodExec, program: PodExec): RemoteProcess {
     stderr: program.stderr,
     exited: program.ended.then(toExit),
     resize: program.resize,
-    end: () => (ending ??= endAll(keeper, program)),
+    end() {
+      ending ??= endAll(keeper, program, endMs).finally(() => resolve(closeKeeper(keeper, endMs)));
+      return ending;
+    },
+    gone,
   };
 }
 
 /** The keeper ends the session's processes when its input ends. */
-async function endAll(keeper: PodExec | undefined, program: PodExec | undefined): Promise<void> {
+async function endAll(keeper: PodExec | undefined, program: PodExec | undefined, endMs: number): Promise<void> {
   keeper?.stdin.end();
   // The program's own shell has ended what it left.
   const ends = [keeper, program].flatMap((one) => (one ? [one.ended] : []));
-  if (ends.length > 0) await Promise.race([...ends, delay(END_MS, undefined, { ref: false })]);
+  if (ends.length > 0) await Promise.race([...ends, delay(endMs, undefined, { ref: false })]);
   program?.close();
+}
+
+/** A session can stop its keeper, which then holds no connection of the platform. */
+async function closeKeeper(keeper: PodExec, endMs: number): Promise<void> {
+  await Promise.race([keeper.ended, delay(endMs, undefined, { ref: false })]);
+  keeper.close();
 }
 
 /** A shell's 128 + signal stays the number that it is. */

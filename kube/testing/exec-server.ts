@@ -9,6 +9,10 @@ export interface ExecServer {
   url: string;
   /** Requests, as they came. */
   requests: IncomingMessage[];
+  /** Process ids of the programs, in the order of the requests. */
+  pids: (number | undefined)[];
+  /** How many are open. */
+  connections(): number;
   /** Breaks all connections, as a proxy that is killed. */
   breakAll(): void;
   close(): Promise<void>;
@@ -16,7 +20,7 @@ export interface ExecServer {
 
 export async function startExecServer({ programs = {} as Record<string, string> } = {}): Promise<ExecServer> {
   const requests: IncomingMessage[] = [];
-  const children: ChildProcess[] = [];
+  const pids: (number | undefined)[] = [];
   const server = new WebSocketServer({
     port: 0,
     host: "127.0.0.1",
@@ -27,16 +31,18 @@ export async function startExecServer({ programs = {} as Record<string, string> 
     requests.push(request);
     const [file = "", ...args] = new URL(request.url ?? "", "http://server").searchParams.getAll("command");
     const child = spawn(programs[file] ?? file, args, { stdio: "pipe", detached: true });
-    children.push(child);
+    pids.push(child.pid);
     serve(socket, child);
   });
   await once(server, "listening");
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     requests,
+    pids,
+    connections: () => server.clients.size,
     breakAll: () => server.clients.forEach((socket) => socket.terminate()),
     async close() {
-      for (const { pid } of children) endGroup(pid);
+      for (const pid of pids) endGroup(pid);
       server.clients.forEach((socket) => socket.terminate());
       await new Promise((resolve) => server.close(resolve));
     },

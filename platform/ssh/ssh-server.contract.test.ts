@@ -221,6 +221,18 @@ test("a forward that is ready after its connection has gone ends, and gives its 
   await vi.waitFor(() => expect([new Set(ended).size, leave.mock.calls.length]).toEqual([1, 1]), PATIENCE);
 });
 
+test("a program gives its place back once the platform has nothing open for it", async () => {
+  const { promise: gone, resolve } = Promise.withResolvers<void>();
+  const leave = vi.fn();
+  const open: AuthorizedTarget["open"] = (request) => Promise.resolve({ ...runHere(request), gone });
+  const client = await logIn(await startServer({ takePlace: () => leave, open }));
+  // The second comes to its end after the server has followed the first to its own.
+  for (const command of ["true", "sleep 0.1"]) await outcome(await exec(client, command));
+  expect(leave).not.toHaveBeenCalled();
+  resolve();
+  await vi.waitFor(() => expect(leave).toHaveBeenCalledTimes(2), PATIENCE);
+});
+
 test.each([
   ["a wrong code", { password: "other" }],
   ["another instance", { username: "cf:guid/1" }],

@@ -129,6 +129,7 @@ async function run(
     if (!leave) throw new InstanceAway(TOO_MANY);
     const remote = await target.open(request);
     follow(open, remote, target)
+      .finally(() => remote.gone)
       .catch((error: unknown) => target.onError(error))
       .finally(leave);
     return remote;
@@ -221,6 +222,7 @@ async function forward(opening: Opening, command: string | undefined, target: Se
   } finally {
     closing.close();
     await remote?.end();
+    await remote?.gone;
     leave();
   }
 }
