@@ -1,6 +1,10 @@
 // A session of `cf ssh` in a pod, with programs of this machine in place of a container's: what it starts ends with it, whoever ends it.
+import { existsSync } from "node:fs";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import { afterEach, expect, test, vi } from "vitest";
+import { afterEach, expect, onTestFinished, test, vi } from "vitest";
 import type { LRP } from "../../crds/lrp/lrp.ts";
 import { KubeError } from "../../kube/client/errors.ts";
 import { createClient } from "../../kube/client/create-client.ts";
@@ -69,6 +73,19 @@ test("a keeper that a session has stopped holds no connection of the proxy", asy
   await remote.gone;
   await vi.waitFor(() => expect(server.connections()).toBe(0), PATIENCE);
 });
+
+test("a program that starts after its time ends, too", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "pod-shell-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const [slow, up] = [join(folder, "slow-shell"), join(folder, "up")];
+  const script = `#!/bin/sh\ncase "$*" in *${up}*) sleep 4 ;; esac\nexec /bin/sh "$@"\n`;
+  await writeFile(slow, script, { mode: 0o755 });
+  const command = `echo > ${up}; exec sleep 1000`;
+  await expect(open(command, { shell: slow, startMs: 3_000, endMs: 3_000 })).rejects.toThrow(/did not start within/);
+  await vi.waitFor(() => expect(existsSync(up)).toBe(true), PATIENCE);
+  await vi.waitFor(async () => expect(await marked()).toEqual([]), PATIENCE);
+  await vi.waitFor(() => expect(server.connections()).toBe(0), PATIENCE);
+}, 60_000);
 
 test("an image without a shell, and an instance that is not there, are said in words", async () => {
   await expect(open("id", { shell: "/no/such/shell" })).rejects.toThrow(/no \/bin\/sh/);

@@ -23,25 +23,26 @@ const CONTAINER = "application";
 
 type PodShellClient = Pick<KubeClient, "list" | "webSocket">;
 
-export function openInPod(client: PodShellClient, { endMs = END_MS } = {}): OpenRemoteProcess {
+export function openInPod(client: PodShellClient, { startMs = START_MS, endMs = END_MS } = {}): OpenRemoteProcess {
   return async ({ lrp, index, command, terminal }) => {
     if ((command?.length ?? 0) > MAX_COMMAND)
       throw new InstanceAway("The command has more than 64 KiB. Send it as input of a shell.");
     const place = { ...(await findPod(client, lrp, index)), container: CONTAINER };
     const mark = randomUUID();
     const session = { mark, dropletKind: lrp.spec.droplet.kind, command, terminal };
-    const started = await Promise.allSettled([
-      start(client, { ...place, command: keepCommand(mark), tty: false }),
-      start(client, { ...place, command: runCommand(session), tty: terminal !== undefined }),
-    ]);
-    const [keeper, program] = started.map((one) => (one.status === "fulfilled" ? one.value : undefined));
-    if (keeper && program) {
-      if (terminal) program.resize(terminal);
-      return toRemoteProcess(keeper, program, endMs);
+    const keeper = await connect(client, { ...place, command: keepCommand(mark), tty: false });
+    let program: PodExec | undefined;
+    try {
+      // The keeper runs first, so that it ends a program whose start fails, too.
+      await waitUntilUp(keeper, startMs);
+      program = await connect(client, { ...place, command: runCommand(session), tty: terminal !== undefined });
+      await waitUntilUp(program, startMs);
+    } catch (error) {
+      await endFailed(keeper, program, endMs);
+      throw error;
     }
-    await endAll(keeper, program, endMs);
-    if (keeper) void closeKeeper(keeper, endMs);
-    throw (started.find((one) => one.status === "rejected") as PromiseRejectedResult).reason;
+    if (terminal) program.resize(terminal);
+    return toRemoteProcess(keeper, program, endMs);
   };
 }
 
@@ -60,22 +61,24 @@ async function findPod(client: PodShellClient, lrp: LRP, index: number): Promise
   return { namespace, pod: found.metadata.name };
 }
 
-/** Resolves once the program runs. @throws InstanceAway when it cannot, and the person can do something about it */
-async function start(client: PodShellClient, request: Parameters<typeof execInPod>[1]): Promise<PodExec> {
-  const exec = await execInPod(client, request, { deadlineMs: REQUEST_MS }).catch((error: unknown) => {
+/** @throws InstanceAway when the instance has ended */
+function connect(client: PodShellClient, request: Parameters<typeof execInPod>[1]): Promise<PodExec> {
+  return execInPod(client, request, { deadlineMs: REQUEST_MS }).catch((error: unknown) => {
     if (isNotFound(error)) throw new InstanceAway("The instance has ended.");
     throw error;
   });
-  const { stdout, ended } = exec;
+}
+
+/** @throws InstanceAway when the program cannot run, and the person can do something about it */
+async function waitUntilUp({ stdout, ended }: PodExec, startMs: number): Promise<void> {
   const isUp = once(stdout, "readable").then(
     () => stdout.read(1) !== null,
     () => false,
   );
-  const late = delay(START_MS, "late" as const, { ref: false });
+  const late = delay(startMs, "late" as const, { ref: false });
   const first = await Promise.race([isUp, ended.then(() => false), late]);
-  if (first === true) return exec;
-  exec.close();
-  throw toStartError(first === "late" ? { failure: `the program did not start within ${START_MS} ms` } : await ended);
+  if (first === true) return;
+  throw toStartError(first === "late" ? { failure: `the program did not start within ${startMs} ms` } : await ended);
 }
 
 function toStartError(end: PodExecEnd): Error {
@@ -104,12 +107,22 @@ function toRemoteProcess(keeper: PodExec, program: PodExec, endMs: number): Remo
   };
 }
 
+/** Waits for a program that may start yet: once the keeper has ended, nothing would end it. */
+async function endFailed(keeper: PodExec, program: PodExec | undefined, endMs: number): Promise<void> {
+  // An output that nobody reads would hold up the news of the end.
+  for (const output of [keeper.stdout, keeper.stderr, program?.stdout, program?.stderr]) output?.destroy();
+  const ends = program ? [keeper.ended, program.ended] : [keeper.ended];
+  await Promise.race([...ends, delay(endMs, undefined, { ref: false })]);
+  await endAll(keeper, program, endMs);
+  await closeKeeper(keeper, endMs);
+}
+
 /** The keeper ends the session's processes when its input ends. */
-async function endAll(keeper: PodExec | undefined, program: PodExec | undefined, endMs: number): Promise<void> {
-  keeper?.stdin.end();
+async function endAll(keeper: PodExec, program: PodExec | undefined, endMs: number): Promise<void> {
+  keeper.stdin.end();
   // The program's own shell has ended what it left.
-  const ends = [keeper, program].flatMap((one) => (one ? [one.ended] : []));
-  if (ends.length > 0) await Promise.race([...ends, delay(endMs, undefined, { ref: false })]);
+  const ends = program ? [keeper.ended, program.ended] : [keeper.ended];
+  await Promise.race([...ends, delay(endMs, undefined, { ref: false })]);
   program?.close();
 }
 
