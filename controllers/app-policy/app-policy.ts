@@ -10,7 +10,7 @@ import { appKey } from "../shared/app-owned.ts";
 import { APP_POLICY_INDEXES, POLICY_APP_INDEX } from "../shared/app-policy-index.ts";
 import { GUID_INDEX, indexByGUID, resolveGUID } from "../shared/guid.ts";
 import { NETWORK_CONFIG, parseNetworkSettings, readNetworkSettings } from "../shared/network-settings.ts";
-import { isOver, planAppPolicy, planStatus } from "./plan.ts";
+import { isOver, knowsApp, planAppPolicy, planStatus } from "./plan.ts";
 
 const ALL_INDEX = "controllers/all-policies";
 
@@ -23,7 +23,7 @@ export const appPolicyController = defineController({
     [ALL_INDEX]: () => ["all"],
   },
   watches: [
-    watch(App, ({ metadata }) => ({ [POLICY_APP_INDEX]: appKey(metadata.namespace, metadata.name) })),
+    watch(App, ({ metadata }, read) => findUnaware(metadata, read)),
     watch(ConfigMap, ({ metadata }) => (metadata.name === NETWORK_CONFIG ? { [ALL_INDEX]: "all" } : []), {
       namespace: SYSTEM_NAMESPACE,
     }),
@@ -52,6 +52,15 @@ export const appPolicyController = defineController({
     };
   },
 });
+
+/** Apps change often, and each change would otherwise concern all policies of the app. */
+function findUnaware(app: App["metadata"], read: Reader): AppPolicy["metadata"][] {
+  const uid = read.find(App, app)?.metadata.uid;
+  return read
+    .byIndex(AppPolicy, POLICY_APP_INDEX, appKey(app.namespace, app.name))
+    .filter((policy) => !knowsApp(policy, app, uid))
+    .map(({ metadata }) => metadata);
+}
 
 /** Throws where the namespace cannot be read: an app that cannot be seen is not gone. */
 function findApp(read: Reader, namespace = "", name: string): App | undefined {

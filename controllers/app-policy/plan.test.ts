@@ -4,7 +4,7 @@ import type { App } from "../../crds/app/app.ts";
 import { AppPolicy } from "../../crds/app-policy/app-policy.ts";
 import { appPolicyName } from "../../crds/app-policy/rules.ts";
 import { makeObject } from "../../crds/testing/objects.ts";
-import { isOver, planAppPolicy, planStatus, type AppPolicyInput } from "./plan.ts";
+import { isOver, knowsApp, planAppPolicy, planStatus, type AppPolicyInput } from "./plan.ts";
 
 const spec = {
   source: { namespace: "front", app: "web" },
@@ -49,6 +49,27 @@ test("the policies of an app beyond its number open nothing, and say so; older o
     metadata: { ...one.metadata, creationTimestamp: "2027-01-01T00:00:00Z" },
   }));
   expect(planAppPolicy(input({ others: younger }))).toMatchObject({ reason: "Open" });
+});
+
+test("policies that cannot be too many are not compared", () => {
+  const unread = new Proxy(policyOf("other"), {
+    get: () => {
+      throw new Error("it was read");
+    },
+  });
+  expect(planAppPolicy(input({ others: Array.from({ length: 499 }, () => unread) }))).toMatchObject({ reason: "Open" });
+});
+
+test("an app tells a policy something new when it comes, goes or is another of its name", () => {
+  const known = policyOf("p", {}, { sourceUID: "web-1", destinationUID: "api-1" });
+  const web = { namespace: "front", name: "web" };
+  const api = { namespace: "back", name: "api" };
+  expect([knowsApp(known, web, "web-1"), knowsApp(known, api, "api-1")]).toEqual([true, true]);
+  expect([knowsApp(known, web, "web-2"), knowsApp(known, api, "web-1")]).toEqual([false, false]);
+  expect([knowsApp(known, web, undefined), knowsApp(policyOf("p"), web, undefined)]).toEqual([false, false]);
+  expect(knowsApp(policyOf("p"), web, "web-1")).toBe(false);
+  const own = { ...known, spec: { ...spec, source: { namespace: "back", app: "api" } } };
+  expect([knowsApp(own, api, "api-1"), knowsApp(own, api, "web-1")]).toEqual([false, false]);
 });
 
 describe("a policy of the CF API", () => {

@@ -32,6 +32,18 @@ export function planStatus({ policy, source, destination }: AppPolicyInput): Rec
   return { sourceUID: source.metadata.uid, destinationUID: destination.metadata.uid };
 }
 
+/** Was the policy's status made for the app that has this name now? Then a change of the app tells it nothing new. `uid`: undefined while there is none. */
+export function knowsApp(
+  { metadata, spec, status }: AppPolicy,
+  app: { namespace?: string | undefined; name: string },
+  uid: string | undefined,
+): boolean {
+  if (uid === undefined) return false;
+  const isSource = spec.source.namespace === app.namespace && spec.source.app === app.name;
+  const isDestination = metadata.namespace === app.namespace && spec.destination.app === app.name;
+  return (!isSource || status?.sourceUID === uid) && (!isDestination || status?.destinationUID === uid);
+}
+
 export function planAppPolicy(input: AppPolicyInput): ReadyDraft {
   const { policy, source, destination, isolation } = input;
   const { spec } = policy;
@@ -55,6 +67,7 @@ export function planAppPolicy(input: AppPolicyInput): ReadyDraft {
 }
 
 function findCrowdedSide({ policy, others }: AppPolicyInput): "source" | "destination" | undefined {
+  if (others.length < MAX_POLICIES_OF_APP) return undefined;
   const older = others.filter((other) => !other.metadata.deletionTimestamp && compareAge(other, policy) < 0);
   const { source, destination } = policy.spec;
   const from = older.filter(({ spec }) => spec.source.namespace === source.namespace && spec.source.app === source.app);
