@@ -10,7 +10,7 @@ import { appKey } from "../shared/app-owned.ts";
 import { APP_POLICY_INDEXES, POLICY_APP_INDEX } from "../shared/app-policy-index.ts";
 import { GUID_INDEX, indexByGUID, resolveGUID } from "../shared/guid.ts";
 import { NETWORK_CONFIG, parseNetworkSettings, readNetworkSettings } from "../shared/network-settings.ts";
-import { isOver, knowsApp, planAppPolicy, planStatus } from "./plan.ts";
+import { isOver, knowsApp, planAppPolicy, planRequeue, planStatus } from "./plan.ts";
 
 const ALL_INDEX = "controllers/all-policies";
 
@@ -45,10 +45,12 @@ export const appPolicyController = defineController({
       await remove(policy, context);
       return {};
     }
+    const ready = planAppPolicy(input);
     return {
       labels: resolveGUID(AppPolicy, policy, context).labels,
       status: planStatus(input),
-      ready: planAppPolicy(input),
+      ready,
+      ...planRequeue(ready),
     };
   },
 });

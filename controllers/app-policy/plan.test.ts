@@ -4,7 +4,7 @@ import type { App } from "../../crds/app/app.ts";
 import { AppPolicy } from "../../crds/app-policy/app-policy.ts";
 import { appPolicyName } from "../../crds/app-policy/rules.ts";
 import { makeObject } from "../../crds/testing/objects.ts";
-import { isOver, knowsApp, planAppPolicy, planStatus, type AppPolicyInput } from "./plan.ts";
+import { isOver, knowsApp, planAppPolicy, planRequeue, planStatus, type AppPolicyInput } from "./plan.ts";
 
 const spec = {
   source: { namespace: "front", app: "web" },
@@ -49,6 +49,14 @@ test("the policies of an app beyond its number open nothing, and say so; older o
     metadata: { ...one.metadata, creationTimestamp: "2027-01-01T00:00:00Z" },
   }));
   expect(planAppPolicy(input({ others: younger }))).toMatchObject({ reason: "Open" });
+});
+
+test("one too many looks again, as nothing tells it when another has been deleted", () => {
+  const older = Array.from({ length: 500 }, (_, at) =>
+    policyOf(`older-${at}`, { creationTimestamp: "2025-01-01T00:00:00Z" }),
+  );
+  const requeueOf = (others: AppPolicy[]): object => planRequeue(planAppPolicy(input({ others })));
+  expect([requeueOf(older), requeueOf(older.slice(1))]).toEqual([{ requeueAfterMs: 600_000 }, {}]);
 });
 
 test("policies that cannot be too many are not compared", () => {

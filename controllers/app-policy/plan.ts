@@ -4,6 +4,9 @@ import { compareAge, endsWithApps, isMeant, MAX_POLICIES_OF_APP } from "../../cr
 import type { AppPolicy } from "../../crds/app-policy/app-policy.ts";
 import type { ReadyDraft } from "../../kube/controller/controller.ts";
 
+/** Each of N policies too many looks at all N, so seldom. */
+const CROWDED_MS = 10 * 60_000;
+
 export interface AppPolicyInput {
   policy: AppPolicy;
   source: App | undefined;
@@ -64,6 +67,11 @@ export function planAppPolicy(input: AppPolicyInput): ReadyDraft {
       message: "kept, but nothing here separates apps: every app reaches every other",
     };
   return { status: "True", reason: "Open", message: "opened by NetworkPolicies of both namespaces" };
+}
+
+/** The spaces open a policy at once when an older one is deleted; its condition says so later. */
+export function planRequeue({ reason }: ReadyDraft): { requeueAfterMs?: number } {
+  return reason === "TooManyPolicies" ? { requeueAfterMs: CROWDED_MS } : {};
 }
 
 function findCrowdedSide({ policy, others }: AppPolicyInput): "source" | "destination" | undefined {
