@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import type { LRP } from "../../crds/lrp/lrp.ts";
 import { anLRP, aProcess, aRevision } from "../../crds/testing/objects.ts";
 import type { Draft } from "../../kube/client/client.ts";
+import { NotReady } from "../../kube/controller/controller.ts";
 import { planCluster, planClusterRollout, shareOf, type Share } from "./placed-plan.ts";
 
 const content = { description: "", dropletRef: { name: "d1" }, processes: [] };
@@ -35,6 +36,15 @@ test.each<[string, LRP[], number, [string, number][]]>([
   const share = shareOf("west", assignments, instances);
   const drafts = planCluster({ name: "west", existing }, { process: aProcess(), revision: two, share, makeLRP });
   expect(show(drafts)).toEqual(expected);
+});
+
+test("an input that is missing everywhere does not keep the former LRP", () => {
+  const view = { name: "west", existing: [lrp("1")] };
+  const missing = (): never => {
+    throw new NotReady("DropletMissing", "droplet d1 does not exist");
+  };
+  const input = { process: aProcess(), revision: two, share: shareOf("west", assignments, 4), makeLRP: missing };
+  expect(planCluster(view, input)).toEqual([]);
 });
 
 test.each<[string, LRP[], number, number, [string, number][]]>([

@@ -5,6 +5,8 @@ import type { Assignment } from "../../crds/placement-decision/placement-decisio
 import type { Process } from "../../crds/process/process.ts";
 import type { Revision } from "../../crds/revision/revision.ts";
 import type { Draft } from "../../kube/client/client.ts";
+import { NotReady } from "../../kube/controller/controller.ts";
+import { RefusedElsewhere } from "../shared/refuse-elsewhere.ts";
 import { planLRPUpdate } from "./lrp.ts";
 
 /** A cluster whose LRPs can be read now. */
@@ -37,7 +39,10 @@ interface StartInput {
   makeLRP: MakeLRP;
 }
 
-/** Outside a Rollout: the LRP at the Revision, once no LRP of an earlier start is left on this cluster. Other clusters do not hold it up. */
+/**
+ * Outside a Rollout: the LRP at the Revision, once no LRP of an earlier start is left on this cluster. Other clusters do not hold it up.
+ * @throws RefusedElsewhere where the cluster cannot start the version, before an earlier LRP ends
+ */
 export function planCluster(
   { name, existing }: ClusterView,
   { process, revision, share, makeLRP }: StartInput,
@@ -45,7 +50,19 @@ export function planCluster(
   if (share.instances === 0) return [];
   const current = existing.find((lrp) => isAt(lrp, revision) && !lrp.metadata.deletionTimestamp);
   if (current) return [planLRPUpdate(current, { ...share, restartInstances: process.spec.restartInstances })];
-  return existing.length > 0 ? [] : [makeLRP(revision, share, name)];
+  const make = (): Draft => makeLRP(revision, share, name);
+  if (existing.length === 0) return [make()];
+  throwRefusal(make);
+  return [];
+}
+
+/** An input that is missing on every cluster is told once the earlier LRP has ended. */
+function throwRefusal(make: () => Draft): void {
+  try {
+    make();
+  } catch (error) {
+    if (error instanceof RefusedElsewhere || !(error instanceof NotReady)) throw error;
+  }
 }
 
 /** Counts of instances that a step of a Rollout wants over all clusters. */

@@ -11,6 +11,7 @@ import type { Draft } from "../../kube/client/client.ts";
 import type { ReconcileResult, RemoteClusters } from "../../kube/controller/controller.ts";
 import { findLRPOf, findRolloutVersions, findRunningRevision, planRolloutStep } from "../shared/rollouts.ts";
 import type { AppHistory } from "../shared/rollouts.ts";
+import { RefusedElsewhere } from "../shared/refuse-elsewhere.ts";
 import { countInstances } from "../shared/rollout-counts.ts";
 import type { LRPPlace } from "./lrp.ts";
 import {
@@ -68,16 +69,52 @@ function planStart(
   const allowed = current ? allowedInstances(process, current, quota) : startableInstances(process, quota);
   if (!current && allowed === 0) return endEverywhere(planHeld(quota, revision.metadata.name), input, views);
   const share = (cluster: string): Share => shareOf(cluster, decision.spec.assignments, allowed);
-  const plans = views.map((view) => ({
-    name: view.name,
-    drafts: planCluster(view, { process, revision, share: share(view.name), makeLRP: placeLRP(input) }),
-  }));
+  const { plans, refusals } = planEach(views, (view) =>
+    planCluster(view, { process, revision, share: share(view.name), makeLRP: placeLRP(input) }),
+  );
   const running = current ? countInstances(current).routable.size : 0;
   return {
     ...toResult(input, plans),
     status: { runningInstances: running, lrp: current?.metadata.name, revision: revision.metadata.name },
-    ready: toPlacedReady(decision, current, { running, allowed }),
+    ready: toRefusedReady(refusals, { running, allowed }) ?? toPlacedReady(decision, current, { running, allowed }),
   };
+}
+
+interface ClusterPlan {
+  name: string;
+  drafts: Draft[];
+}
+
+/** Why clusters cannot start the version, by their names. */
+type Refusals = ReadonlyMap<string, RefusedElsewhere>;
+
+/** A cluster that cannot start the version is left alone, with what it has, and holds up no other. */
+function planEach(
+  views: readonly ClusterView[],
+  plan: (view: ClusterView) => Draft[],
+): { plans: ClusterPlan[]; refusals: Refusals } {
+  const refusals = new Map<string, RefusedElsewhere>();
+  const plans = views.flatMap((view) => {
+    try {
+      return [{ name: view.name, drafts: plan(view) }];
+    } catch (error) {
+      if (!(error instanceof RefusedElsewhere)) throw error;
+      refusals.set(view.name, error);
+      return [];
+    }
+  });
+  return { plans, refusals };
+}
+
+function toRefusedReady(
+  refusals: Refusals,
+  { running, allowed }: { running: number; allowed: number },
+): ReconcileResult["ready"] {
+  const [first] = refusals.values();
+  if (!first) return undefined;
+  const names = [...refusals.keys()].join(", ");
+  const message = `${running} of ${allowed} instances run; on ${names} it does not start: ${first.message}`;
+  return { status: "False", reason: first.reason, message, isFailure: true };
 }
 
 function toPlacedReady(
@@ -146,10 +183,7 @@ function placeLRP({ makeLRP, clusters, guid }: PlacedInput): MakeLRP {
   };
 }
 
-function toResult(
-  { guid, planNamespace }: PlacedInput,
-  plans: readonly { name: string; drafts: Draft[] }[],
-): ReconcileResult {
+function toResult({ guid, planNamespace }: PlacedInput, plans: readonly ClusterPlan[]): ReconcileResult {
   const remote = plans.filter(({ name }) => name !== LOCAL_CLUSTER);
   const namespace = remote.some(({ drafts }) => drafts.length > 0) ? planNamespace() : undefined;
   return {
