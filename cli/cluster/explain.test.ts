@@ -36,7 +36,7 @@ test("each cluster has a reason, in words that name the next step", () => {
     kept: new Set(),
     failover: { mode: "manual", afterSeconds: 300 },
     now: 0,
-    mayBegin: true,
+    mayBegin: () => true,
     isServing: () => false,
   };
   const facts = [

@@ -92,7 +92,7 @@ async function readRequest(
     previous: spec.assignments,
     isNewStart: false,
     kept: new Set(),
-    mayBegin: true,
+    mayBegin: () => true,
     isServing: () => false,
   };
 }

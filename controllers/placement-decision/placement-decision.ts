@@ -136,13 +136,17 @@ function planWithin(
   const uid = process.metadata.uid ?? "";
   const kept = listKept(guard, { decision, first, uid, context });
   const planned = (kept.size > 0 && plan({ kept })) || first;
-  const waitMs = planned.begins ? pace.take(uid, now) : 0;
-  const next = (waitMs > 0 && plan({ kept, mayBegin: false })) || planned;
-  return { ...next, ...toRequeue(waitMs, next.failsOverIn) };
+  const waits = new Map(
+    planned.begins.map(({ cluster, state }) => [cluster, pace.take(`${cluster} ${state}`, uid, now)]),
+  );
+  const mayBegin = (cluster: string): boolean => (waits.get(cluster) ?? 0) === 0;
+  const waiting = [...waits.values()].filter((ms) => ms > 0);
+  const next = (waiting.length > 0 && plan({ kept, mayBegin })) || planned;
+  return { ...next, ...toRequeue([...waiting, next.failsOverIn ?? Infinity]) };
 }
 
-function toRequeue(waitMs: number, failsOverIn = Infinity): { requeue?: { requeueAfterMs: number } } {
-  const requeueAfterMs = Math.min(waitMs > 0 ? waitMs : Infinity, failsOverIn);
+function toRequeue(delays: readonly number[]): { requeue?: { requeueAfterMs: number } } {
+  const requeueAfterMs = Math.min(...delays);
   return requeueAfterMs < Infinity ? { requeue: { requeueAfterMs } } : {};
 }
 

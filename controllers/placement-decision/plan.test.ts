@@ -32,7 +32,7 @@ const request = ({ placement, ...change }: Change = {}): PlacementRequest => ({
   kept: new Set(),
   failover: { mode: "manual", afterSeconds: 300 },
   now: 0,
-  mayBegin: true,
+  mayBegin: () => true,
   isServing: () => false,
   ...change,
 });
@@ -147,20 +147,32 @@ describe("a cluster that is drained", () => {
   test("keeps each instance until its successor takes requests", () => {
     const begun = place(request({ previous, instances: 3 }), drained);
     expect(pools(begun)).toEqual({ west: [1, 2], north: [0], east: [0, 2] });
-    expect([states(begun), begun.begins]).toEqual([["west Active", "north Active", "east Draining"], true]);
+    expect([states(begun), begun.begins]).toEqual([
+      ["west Active", "north Active", "east Draining"],
+      [{ cluster: "east", state: "Draining" }],
+    ]);
     const isServing = (name: string, index: number): boolean => name === "west" && index === 2;
     const further = place(request({ previous: begun.assignments, instances: 3, isServing }), drained);
-    expect([pools(further), further.begins]).toEqual([{ west: [1, 2], north: [0], east: [0] }, false]);
+    expect([pools(further), further.begins]).toEqual([{ west: [1, 2], north: [0], east: [0] }, []]);
     const ended = place(request({ previous: further.assignments, instances: 3, isServing: () => true }), drained);
     expect(pools(ended)).toEqual({ west: [1, 2], north: [0] });
   });
 
   test("waits for its turn, and then goes on without one", () => {
-    const waiting = place(request({ previous, instances: 3, mayBegin: false }), drained);
-    expect([pools(waiting), waiting.begins]).toEqual([{ east: [0, 2], west: [1], north: [] }, false]);
+    const waiting = place(request({ previous, instances: 3, mayBegin: () => false }), drained);
+    expect([pools(waiting), waiting.begins]).toEqual([{ east: [0, 2], west: [1], north: [] }, []]);
     const begun = place(request({ previous, instances: 3 }), drained);
-    const further = place(request({ previous: begun.assignments, instances: 3, mayBegin: false }), drained);
+    const further = place(request({ previous: begun.assignments, instances: 3, mayBegin: () => false }), drained);
     expect(pools(further)).toEqual(pools(begun));
+  });
+
+  test("waits for its turn while the process leaves another one", () => {
+    const clusters = [cluster("east", { draining: true }), cluster("west", { draining: true }), cluster("north")];
+    const plan = place(request({ previous, instances: 3, mayBegin: (name) => name === "west" }), clusters);
+    expect([states(plan), plan.begins]).toEqual([
+      ["east Active", "north Active", "west Draining"],
+      [{ cluster: "west", state: "Draining" }],
+    ]);
   });
 
   test("keeps what has nowhere to go", () =>
@@ -204,9 +216,13 @@ describe("a cluster that is silent", () => {
 
   test("loses its instances by itself once the time has passed, and says when that is", () => {
     const before = place(auto(4 * minute), three);
-    expect([before.failsOverIn, states(before).includes("east Active"), before.begins]).toEqual([minute, true, false]);
+    expect([before.failsOverIn, states(before).includes("east Active"), before.begins]).toEqual([minute, true, []]);
     const after = place(auto(5 * minute), three);
-    expect([states(after).includes("east Lost"), after.begins, after.failsOverIn]).toEqual([true, true, undefined]);
+    expect([states(after).includes("east Lost"), after.begins, after.failsOverIn]).toEqual([
+      true,
+      [{ cluster: "east", state: "Lost" }],
+      undefined,
+    ]);
     const all = [pools(after)["west"], pools(after)["north"]].flat().toSorted();
     expect([all, reasons(after)["east"]]).toEqual([[0, 1, 2, 3], "FailedOver"]);
   });
@@ -214,7 +230,7 @@ describe("a cluster that is silent", () => {
   test.each<[string, Change, string]>([
     ["an operator does it", { failover: { mode: "manual", afterSeconds: 300 } }, "Unreachable"],
     ["it never fails over", { failover: { mode: "never", afterSeconds: 300 } }, "Unreachable"],
-    ["its turn has not come", { mayBegin: false }, "FailedOver"],
+    ["its turn has not come", { mayBegin: () => false }, "FailedOver"],
   ])("keeps them where %s", (_what, change, reason) => {
     const plan = place(auto(10 * minute, change), three);
     expect([pools(plan)["east"], states(plan).includes("east Active"), reasons(plan)["east"]]).toEqual([
@@ -348,7 +364,10 @@ test("whatever is drained and taken back, no instance that takes requests goes b
         for (const [name, index] of ready) if (held.has(`${name} ${index}`)) serving.add(`${name} ${index}`);
         const clusters = names.map((name) => cluster(name, { draining: draining.includes(name) }));
         const isServing = (name: string, index: number): boolean => serving.has(`${name} ${index}`);
-        previous = place(request({ instances: 6, previous, mayBegin, isServing }), clusters).assignments;
+        previous = place(
+          request({ instances: 6, previous, mayBegin: () => mayBegin, isServing }),
+          clusters,
+        ).assignments;
         serving = new Set(keysOf(previous).filter((key) => serving.has(key)));
         expect([...new Set([...serving].map((key) => Number(key.split(" ")[1])))].toSorted()).toEqual([
           0, 1, 2, 3, 4, 5,

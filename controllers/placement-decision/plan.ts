@@ -43,8 +43,8 @@ export interface PlacementRequest {
   isNewStart: boolean;
   /** Clusters that the process keeps even at a new start: too many would leave them at once. */
   kept: ReadonlySet<string>;
-  /** The process may begin to leave clusters that are drained. One that has begun goes on. */
-  mayBegin: boolean;
+  /** Whether the process may begin to leave a cluster that is drained or silent. One that has begun goes on. */
+  mayBegin: (cluster: string) => boolean;
   /** Whether the instance with this index on this cluster takes requests. */
   isServing: (cluster: string, index: number) => boolean;
 }
@@ -78,8 +78,8 @@ export type RejectionReason =
 export interface PlacementPlan {
   assignments: Assignment[];
   rejected: Rejection[];
-  /** The process begins to leave a cluster by this plan. */
-  begins: boolean;
+  /** The clusters that the process begins to leave by this plan, each with its new state. */
+  begins: Pick<Assignment, "cluster" | "state">[];
   /** Milliseconds until a cluster has been silent for so long that its instances start on others. */
   failsOverIn?: number;
 }
@@ -163,7 +163,12 @@ function judge(
   const lost = cluster.reachable ? undefined : judgeSilent(cluster, held, { request, isBraked });
   if (lost) return { cluster, held: true, ...lost };
   if (cluster.draining)
-    return { cluster, held: true, reason: "Draining", leaves: request.mayBegin || held.state !== "Active" };
+    return {
+      cluster,
+      held: true,
+      reason: "Draining",
+      leaves: request.mayBegin(cluster.name) || held.state !== "Active",
+    };
   return { cluster, held: true, reason: toHeldReason(cluster, reason), leaves: false };
 }
 
@@ -183,7 +188,7 @@ function isSelected({ labels }: ClusterFacts, { placement }: PlacementRequest): 
 
 /** Undefined where the segment leaves it to an operator. A failover that has begun goes on. */
 function judgeSilent(
-  { draining, silentSince }: ClusterFacts,
+  { name, draining, silentSince }: ClusterFacts,
   { state }: Assignment,
   { request, isBraked }: { request: PlacementRequest; isBraked: boolean },
 ): Pick<Verdict, "reason" | "leaves"> | undefined {
@@ -193,7 +198,7 @@ function judgeSilent(
   if (state === "Lost") return { reason: "FailedOver", leaves: true };
   if (silentSince === undefined || now - silentSince < failover.afterSeconds * 1000)
     return { reason: "Unreachable", leaves: false };
-  return isBraked ? { reason: "FailoverHeld", leaves: false } : { reason: "FailedOver", leaves: mayBegin };
+  return isBraked ? { reason: "FailoverHeld", leaves: false } : { reason: "FailedOver", leaves: mayBegin(name) };
 }
 
 function nextFailover(
@@ -354,13 +359,16 @@ function toAssignments(
     state,
     reason: kept.has(cluster) ? "Kept" : (before.get(cluster)?.reason ?? "Chosen"),
   });
+  const toState = (name: string): Assignment["state"] => (silent.has(name) ? "Lost" : "Draining");
   const left = [...moving].filter(([name, indexes]) => !givenUp.has(name) && indexes.length > 0);
   return {
     assignments: [
       ...[...staying].map(([name, indexes]) => toAssignment(name, indexes, "Active")),
-      ...left.map(([name, indexes]) => toAssignment(name, indexes, silent.has(name) ? "Lost" : "Draining")),
+      ...left.map(([name, indexes]) => toAssignment(name, indexes, toState(name))),
     ],
-    begins: [...moving.keys()].some((name) => !givenUp.has(name) && before.get(name)?.state === "Active"),
+    begins: [...moving.keys()]
+      .filter((name) => !givenUp.has(name) && before.get(name)?.state === "Active")
+      .map((name) => ({ cluster: name, state: toState(name) })),
   };
 }
 

@@ -32,13 +32,13 @@ export interface PlanForOptions {
   decision: PlacementDecision | undefined;
   /** Without a decision: where instances of the process are now. */
   found?: readonly Assignment[];
-  mayBegin?: boolean;
+  mayBegin?: PlacementRequest["mayBegin"];
   kept?: ReadonlySet<string>;
 }
 
 /** Undefined for a process that runs on the platform's own cluster, or that stays as it was decided. */
 export function planFor(process: Process, app: App, options: PlanForOptions): SegmentPlan | undefined {
-  const { read, now, decision, found = [], mayBegin = true, kept = new Set<string>() } = options;
+  const { read, now, decision, found = [], mayBegin = () => true, kept = new Set<string>() } = options;
   const revision = findRevision(app, read);
   const isNewStart = isStart(decision, revision);
   const isElsewhere = !decision && found.some(({ cluster }) => cluster !== LOCAL_CLUSTER);

@@ -71,7 +71,7 @@ function planPlacement(
     previous: [],
     isNewStart: false,
     kept: new Set(),
-    mayBegin: false,
+    mayBegin: () => false,
     isServing: () => false,
   };
   const { assignments, rejected } = place(request, listTaskClusterFacts(read));
