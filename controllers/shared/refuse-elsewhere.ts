@@ -3,7 +3,7 @@ import { REGISTRY_SECRET } from "../../crds/registry-secret.ts";
 import type { Revision } from "../../crds/revision/revision.ts";
 import { NotReady } from "../../kube/controller/controller.ts";
 
-/** One cluster cannot start the version, and others may. */
+/** A cluster cannot start the version, and others may. */
 export class RefusedElsewhere extends NotReady {}
 
 /** Whether apps may mount a claim is said by a label on it, which this platform cannot read on another cluster. @throws RefusedElsewhere */
