@@ -2,22 +2,25 @@
 import { App } from "../../crds/app/app.ts";
 import { BackendClass } from "../../crds/backend-class/backend-class.ts";
 import { Cluster } from "../../crds/cluster/cluster.ts";
-import { DEFAULT_FAILOVER, IsolationSegment } from "../../crds/isolation-segment/isolation-segment.ts";
+import { DEFAULT_FAILOVER } from "../../crds/isolation-segment/isolation-segment.ts";
 import { Revision } from "../../crds/revision/revision.ts";
-import { isFinished } from "../../crds/task/sequence.ts";
 import { Task } from "../../crds/task/task.ts";
 import { TaskRun } from "../../crds/task-run/task-run.ts";
 import type { Reader } from "../../kube/cache/reader.ts";
 import { defineController, watch, type Controller, type ReconcileResult } from "../../kube/controller/controller.ts";
 import { chooseClass } from "../shared/choose-class.ts";
-import { findPlacement, TASK_PLACED, type SegmentPlacement } from "../shared/placement.ts";
+import {
+  findPlacement,
+  isUnplaced,
+  placementWatches,
+  TASK_PLACED,
+  UNPLACED_INDEXES,
+  UNPLACED_TASKS,
+  type SegmentPlacement,
+} from "../shared/placement.ts";
 import { TENANCY_KINDS } from "../shared/tenancy.ts";
 import { createChangeFilter, createRunnerFilter, listTaskClusterFacts } from "./clusters.ts";
 import { place, type PlacementRequest } from "./plan.ts";
-
-/** Tasks that have no cluster yet. */
-const OPEN_INDEX = "controllers/task-without-cluster";
-const OPEN = { [OPEN_INDEX]: "any" };
 
 export function taskPlacementController(): Controller {
   const concerns = createChangeFilter();
@@ -27,18 +30,18 @@ export function taskPlacementController(): Controller {
     kind: "singleton",
     for: Task,
     reads: [...TENANCY_KINDS, App, Revision, TaskRun],
-    indexes: { [OPEN_INDEX]: (task: Task) => (isOpen(task) ? ["any"] : []) },
+    indexes: UNPLACED_INDEXES,
     watches: [
-      watch(IsolationSegment, () => OPEN),
-      watch(Cluster, (cluster) => (concerns(cluster) ? OPEN : [])),
-      watch(BackendClass, (one) => (concernsRunner(one) ? OPEN : [])),
+      ...placementWatches(),
+      watch(Cluster, (cluster) => (concerns(cluster) ? UNPLACED_TASKS : [])),
+      watch(BackendClass, (one) => (concernsRunner(one) ? UNPLACED_TASKS : [])),
     ],
     condition: TASK_PLACED,
     writesObject: false,
 
     reconcile(task, { read, now }) {
       const { namespace } = task.metadata;
-      const segment = isOpen(task) ? findPlacement(read, namespace) : undefined;
+      const segment = isUnplaced(task) ? findPlacement(read, namespace) : undefined;
       // A task that has begun on the platform's own cluster stays there.
       if (!segment || hasBegun(task, read)) return { keepStatus: true };
       return planPlacement(task, segment, { read, now: now() });
@@ -46,10 +49,8 @@ export function taskPlacementController(): Controller {
   });
 }
 
-const isOpen = (task: Task): boolean => !isFinished(task) && task.status?.cluster === undefined;
-
-function hasBegun({ metadata: { namespace, uid }, status }: Task, read: Reader): boolean {
-  if (status?.state === "Running") return true;
+/** The status may not tell yet. */
+function hasBegun({ metadata: { namespace, uid } }: Task, read: Reader): boolean {
   return read
     .list(TaskRun, { namespace })
     .some(({ metadata }) => metadata.ownerReferences?.some((one) => one.uid === uid));

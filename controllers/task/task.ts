@@ -9,7 +9,6 @@ import { displayNameOf } from "../../crds/object-names.ts";
 import { EnvironmentGroup } from "../../crds/environment-group/environment-group.ts";
 import { groupVariables } from "../../crds/environment-group/group-variables.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
-import { IsolationSegment } from "../../crds/isolation-segment/isolation-segment.ts";
 import { Process } from "../../crds/process/process.ts";
 import { Route } from "../../crds/route/route.ts";
 import { ServiceBinding } from "../../crds/service-binding/service-binding.ts";
@@ -39,6 +38,7 @@ import { snapshotServices } from "../shared/services-snapshot.ts";
 import { deleteAll, HISTORY_LIMITS, planExcess } from "../shared/history-limits.ts";
 import { GUID_INDEX, indexByGUID, resolveGUID } from "../shared/guid.ts";
 import { listRouteURLs } from "../shared/route-urls.ts";
+import { placementWatches, UNPLACED_INDEXES } from "../shared/placement.ts";
 import { getTenancy, TENANCY_KINDS } from "../shared/tenancy.ts";
 import { createHeldStarts, type HeldStarts, type StartGate } from "../shared/start-gate.ts";
 import { findTaskQuota } from "./quota.ts";
@@ -62,7 +62,6 @@ const TASK_READS: readonly ResourceRef[] = [
   Process,
   Droplet,
   EnvironmentGroup,
-  IsolationSegment,
   Namespace,
   Route,
   ServiceInstance,
@@ -86,6 +85,7 @@ export function taskController({ apiURL, startGate }: TaskOptions): Controller {
     finalize: endTask,
     indexes: {
       ...WAITING_INDEXES,
+      ...UNPLACED_INDEXES,
       [GUID_INDEX]: indexByGUID,
       [OWNING_APP_INDEX]: indexByApp,
       [CLUSTER_INDEX]: ({ status }: Task) => (status?.cluster === undefined ? [] : [status.cluster]),
@@ -93,6 +93,7 @@ export function taskController({ apiURL, startGate }: TaskOptions): Controller {
     },
     watches: [
       ...quotaWatches(Task, Process),
+      ...placementWatches(),
       watch(App, (app) => ({ [OPEN_INDEX]: appKey(app.metadata.namespace, app.metadata.name) })),
       watch(BackendClass, () => ({ [OPEN_INDEX]: "any" })),
     ],
