@@ -18,12 +18,22 @@ const read = (clusters: readonly string[]): Reader =>
     byIndex: () => [],
   }) as unknown as Reader;
 
-function clusters(counts: Record<string, number>): RemoteClusters {
+/** Numbers of runs by cluster: in the cache, and at the server. */
+function clusters(counts: Record<string, number>, live = counts): RemoteClusters {
+  const remote = (name: string): RemoteCluster =>
+    ({
+      listOwned: () => Array(counts[name] ?? 0),
+      client: {
+        list(_ref: unknown, options: object) {
+          expect(options).toMatchObject({ namespace: "dev", labelSelector: "hub=h,owner=u" });
+          return Promise.resolve({ items: Array(live[name] ?? 0) });
+        },
+      },
+    }) as never as RemoteCluster;
   return {
-    markers: undefined,
+    markers: { hub: "h", hubLabel: "hub", ownerLabel: "owner" } as RemoteClusters["markers"],
     names: () => Object.keys(counts),
-    find: (name) =>
-      counts[name] === undefined ? undefined : ({ listOwned: () => Array(counts[name]) } as never as RemoteCluster),
+    find: (name) => (counts[name] === undefined ? undefined : remote(name)),
   };
 }
 
@@ -33,15 +43,16 @@ test("a task stays on the cluster that was chosen, and runs here without a place
   expect(findTaskPlace(aTask({ state: "Running" }), read([]))).toEqual({ cluster: "local" });
 });
 
-test("its end waits for a run elsewhere, and for a cluster that cannot be read, unless that was given up", () => {
+test("its end waits for a run elsewhere, and for a cluster that cannot be read, unless that was given up", async () => {
   const task = aTask({ cluster: "east" });
-  const end = (known: string[], counts: Record<string, number>) =>
-    endTask(task, { read: read(known), clusters: clusters(counts) });
-  expect(end(["east"], { east: 1 })).toMatchObject({ remote: { children: { east: [] } } });
-  expect(end(["east"], { east: 0 })).toBeUndefined();
-  expect(end(["east"], {})).toMatchObject({ ready: { reason: "ClusterUnreachable" } });
-  expect(end([], {})).toBeUndefined();
-  expect(endTask(aTask(), { read: read([]), clusters: clusters({}) })).toBeUndefined();
+  const end = (known: string[], counts: Record<string, number>, live?: Record<string, number>) =>
+    endTask(task, { read: read(known), clusters: clusters(counts, live) });
+  expect(await end(["east"], { east: 1 })).toMatchObject({ remote: { children: { east: [] } } });
+  expect(await end(["east"], { east: 0 })).toBeUndefined();
+  expect(await end(["east"], { east: 0 }, { east: 1 })).toMatchObject({ ready: { reason: "Stopping" } });
+  expect(await end(["east"], {})).toMatchObject({ ready: { reason: "ClusterUnreachable" } });
+  expect(await end([], {})).toBeUndefined();
+  expect(await endTask(aTask(), { read: read([]), clusters: clusters({}) })).toBeUndefined();
 });
 
 test("its run elsewhere has a name that a restored platform finds, and mounts no volumes", () => {

@@ -6,8 +6,16 @@ import { guidOf } from "../../crds/guid.ts";
 import type { Task } from "../../crds/task/task.ts";
 import { TaskRun } from "../../crds/task-run/task-run.ts";
 import type { Reader } from "../../kube/cache/reader.ts";
-import type { FinalizeResult, ReadyDraft, ReconcileContext } from "../../kube/controller/controller.ts";
+import type {
+  FinalizeResult,
+  ReadyDraft,
+  ReconcileContext,
+  RemoteCluster,
+  RemoteMarkers,
+} from "../../kube/controller/controller.ts";
 import { findPlacement, TASK_PLACED } from "../shared/placement.ts";
+
+const LIST_MS = 5_000;
 
 /** The cluster of a task, or why it has none yet. */
 export type TaskPlace = { cluster: string } | { waits: ReadyDraft };
@@ -41,16 +49,32 @@ export function toUnseen(cluster: string): ReadyDraft {
   };
 }
 
-export function endTask(task: Task, { read, clusters }: Pick<ReconcileContext, "read" | "clusters">): FinalizeResult {
+export async function endTask(
+  task: Task,
+  { read, clusters }: Pick<ReconcileContext, "read" | "clusters">,
+): Promise<FinalizeResult> {
   const cluster = task.status?.cluster ?? LOCAL_CLUSTER;
   if (cluster === LOCAL_CLUSTER || isGivenUp(cluster, read)) return undefined;
   const owner = guidOf(task);
   const remote = clusters.find(cluster);
   if (!remote) return { children: [], ready: toUnseen(cluster) };
-  if (remote.listOwned(TaskRun, owner).length === 0) return undefined;
+  const isEnded = remote.listOwned(TaskRun, owner).length === 0 && !(await hasRun(task, remote, clusters.markers));
+  if (isEnded) return undefined;
   return {
     children: [],
     remote: { owner, children: { [cluster]: [] } },
     ready: { status: "False", reason: "Stopping", message: `its run on ${cluster} must end first` },
   };
+}
+
+/** Asks the server: the cache may not have a run yet that was made just now, and nobody would end it once the Task has gone. */
+async function hasRun(task: Task, { client }: RemoteCluster, markers: RemoteMarkers | undefined): Promise<boolean> {
+  if (!markers) return false;
+  const labelSelector = `${markers.hubLabel}=${markers.hub},${markers.ownerLabel}=${guidOf(task)}`;
+  const { items } = await client.list(TaskRun, {
+    namespace: task.metadata.namespace ?? "",
+    labelSelector,
+    deadlineMs: LIST_MS,
+  });
+  return items.length > 0;
 }
