@@ -1,6 +1,6 @@
 // The platform with the toy kind: the test loads it when the kind is in the lists. Everything that reads a list is imported here, statically.
 import { pino } from "pino";
-import { recordLastWrite } from "../../../api/cache/object-times.ts";
+import { recordOutsideWriters } from "../../../crds/audit-log/outside-writers.ts";
 import { createInformers } from "../../../kube/cache/informers.ts";
 import { createWatchAudit, WATCH_AUDIT_KINDS } from "../../../platform/operations/watch-audit.ts";
 import { createAuditWriter } from "../../../telemetry/audit/audit-writer.ts";
@@ -24,7 +24,7 @@ const log = pino({ level: "silent" });
 export async function startToyWorld(): Promise<ToyWorld> {
   const bench = await startApiHarness();
   const { kube } = bench.testEnv;
-  const informers = createInformers({ client: kube, log, transform: recordLastWrite });
+  const informers = createInformers({ client: kube, log, transform: recordOutsideWriters });
   for (const ref of WATCH_AUDIT_KINDS) informers.ensure(ref);
   if (!(await informers.waitSynced(30_000))) throw new Error("the audit did not see its data in 30 s");
   const abort = new AbortController();
