@@ -81,6 +81,8 @@ export function revocationTests(server: Server): void {
 
     test("revoked: watches are parked within the bound, nothing is deleted, the Space names the missing rights, and the API never answers an empty list", async () => {
       await scoped.platform.idle();
+      // The reports of the time before the grant are gone.
+      await eventually(async () => expect(await scoped.parkedIn(spaces.dev)).toEqual([]));
       const before = await contents(spaces.dev);
       const begun = performance.now();
       await scoped.revoke(spaces.dev);
