@@ -1,6 +1,7 @@
 // `cup clusters drain`, `failover`, `remove` and `forget`: how a cluster is left, in calm and after its loss.
 import { setTimeout as delay } from "node:timers/promises";
 import { Cluster } from "../../crds/cluster/cluster.ts";
+import { isReachable } from "../../controllers/shared/reachable.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import { IsolationSegment } from "../../crds/isolation-segment/isolation-segment.ts";
 import { PlacementDecision } from "../../crds/placement-decision/placement-decision.ts";
@@ -37,7 +38,7 @@ export async function drain(
   name: string,
   { wait, progress }: LeaveOptions & { progress: Progress },
 ): Promise<Result> {
-  if (!isAnswering(await getCluster(kube, name)))
+  if (!isReachable(await getCluster(kube, name)))
     throw new Failure(`cluster ${name} does not answer, so its instances cannot end there`, {
       next: `cup clusters failover ${name} starts them on other clusters`,
     });
@@ -60,7 +61,7 @@ export async function failover(
 /** Only of a cluster that was seen before and is silent now does the platform know that it is lost; `force` is for a person who knows it. Pure. */
 export function judgeFailover(cluster: Cluster, force = false): Failure | undefined {
   const { name } = cluster.metadata;
-  if (isAnswering(cluster))
+  if (isReachable(cluster))
     return new Failure(`cluster ${name} answers`, {
       next: `cup clusters drain ${name}, which ends no instance too early`,
     });
@@ -98,7 +99,7 @@ async function awaitNoProcess(kube: KubeClient, name: string, progress: Progress
     const isPlaced = (await listHeld(kube, name)).length > 0;
     const lrps = cluster.status?.lrps ?? 0;
     if (!isPlaced && lrps === 0) return;
-    if (isPlaced || Date.now() > deadline || !isAnswering(cluster)) throw toInUse(cluster);
+    if (isPlaced || Date.now() > deadline || !isReachable(cluster)) throw toInUse(cluster);
     if (lrps !== last) progress.step(`Waiting for the end of the last LRPs on cluster ${name}: ${lrps}`);
     last = lrps;
   }
@@ -109,7 +110,7 @@ function toUnfinished(cluster: Cluster, tasks: number): Failure {
   const { name } = cluster.metadata;
   const wait = "wait for the end of its tasks and repeat this, or end them: cf terminate-task; ";
   return new Failure(`${describeTasks(tasks)} not ended on cluster ${name}`, {
-    next: `${isAnswering(cluster) ? wait : ""}cup clusters forget ${name} fails them`,
+    next: `${isReachable(cluster) ? wait : ""}cup clusters forget ${name} fails them`,
   });
 }
 
@@ -120,7 +121,7 @@ function describeTasks(count: number): string {
 function toInUse(cluster: Cluster): Failure {
   const { name } = cluster.metadata;
   return new Failure(`cluster ${name} still runs apps of this platform`, {
-    next: isAnswering(cluster)
+    next: isReachable(cluster)
       ? `cup clusters drain ${name}`
       : `cup clusters failover ${name}, or cup clusters forget ${name}`,
   });
@@ -138,10 +139,6 @@ export async function forget(
     force,
   );
   return forgetObjects(kube, name, `Cluster ${name} is forgotten.`);
-}
-
-function isAnswering({ status }: Cluster): boolean {
-  return status?.conditions?.some(({ type, status: is }) => type === "Reachable" && is === "True") ?? false;
 }
 
 async function leave(kube: KubeClient, name: string): Promise<void> {

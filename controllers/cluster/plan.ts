@@ -2,6 +2,7 @@
 import type { Cluster } from "../../crds/cluster/cluster.ts";
 import type { EngagementState } from "../../kube/cache/cluster-provider.ts";
 import type { ConditionDraft, FinalizeResult, ReadyDraft } from "../../kube/controller/controller.ts";
+import { isReachable } from "../shared/reachable.ts";
 
 /** The knowledge of this process about a cluster. */
 export interface ClusterObservation {
@@ -110,9 +111,8 @@ export function isStillAsking(seen: ClusterObservation | undefined): boolean {
 const ASKING_MS = 15_000;
 
 /** Whether a cluster that answered a former leader counts as one that answers. */
-export function staysReachable({ status }: Cluster, askingMs: number): boolean {
-  const answered = status?.conditions?.some(({ type, status: is }) => type === "Reachable" && is === "True") ?? false;
-  return answered && askingMs < ASKING_MS;
+export function staysReachable(cluster: Cluster, askingMs: number): boolean {
+  return isReachable(cluster) && askingMs < ASKING_MS;
 }
 
 /** Where a kind cannot be read, nothing is known of the instances, and nothing is made or removed. */
