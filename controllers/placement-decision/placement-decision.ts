@@ -33,7 +33,6 @@ import { createDrainPace, type DrainPace } from "./drain-pace.ts";
 import { createLeaveGuard, type LeaveGuard } from "./leave-guard.ts";
 import { mirrorController } from "./mirror.ts";
 import { findInstances, planFor, type PlanForOptions, type SegmentPlan } from "./segment-plan.ts";
-
 import { taskPlacementController } from "./task-placement.ts";
 
 /** Between two looks whether all clusters have been read. */

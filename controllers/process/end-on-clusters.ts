@@ -12,6 +12,7 @@ import type {
   ReconcileResult,
   RemoteClusters,
 } from "../../kube/controller/controller.ts";
+import { listHolders } from "../shared/other-clusters.ts";
 
 /** On a Process while it has a PlacementDecision. */
 export const CLUSTERS_FINALIZER = "cupola.dev/clusters";
@@ -25,7 +26,7 @@ export function planEnd(
   const places = decision && listPlaces(decision);
   // Where the decision was lost, each cluster may have instances.
   const unseen = listUnread(read, clusters).filter((one) => !places || places.has(one));
-  const holding = listHolders(guid, clusters);
+  const holding = listHolders(clusters, LRP, guid);
   if (unseen.length === 0 && holding.length === 0) return undefined;
   const names = [...new Set([...holding, ...unseen])].join(", ");
   return {
@@ -65,17 +66,12 @@ export function listUnread(read: Reader, clusters: RemoteClusters): string[] {
     .map(({ metadata }) => metadata.name);
 }
 
-/** The clusters that can be read now and have LRPs of the process. */
-export function listHolders(guid: string, clusters: RemoteClusters): string[] {
-  return clusters.names().filter((name) => (clusters.find(name)?.listOwned(LRP, guid).length ?? 0) > 0);
-}
-
 /** An LRP that was being made elsewhere when the app was stopped may come after the decision has gone. */
 export function endElsewhere(
   result: ReconcileResult,
   { guid, clusters }: { guid: string; clusters: RemoteClusters },
 ): ReconcileResult {
-  const holders = listHolders(guid, clusters);
+  const holders = listHolders(clusters, LRP, guid);
   if (holders.length === 0) return result;
   return { ...result, remote: { owner: guid, children: Object.fromEntries(holders.map((name) => [name, []])) } };
 }

@@ -51,17 +51,11 @@ import {
 import { hasProcessLimits, QUOTA_KINDS } from "../shared/quotas.ts";
 import { TENANCY_KINDS } from "../shared/tenancy.ts";
 import { planClusterNamespace } from "../shared/cluster-namespace.ts";
+import { listHolders } from "../shared/other-clusters.ts";
 import { findPlacement } from "../shared/placement.ts";
 import { resolveProcessGUID } from "../shared/process-guid.ts";
 import { detachProcess, listDetached, planAttached } from "./detached.ts";
-import {
-  CLUSTERS_FINALIZER,
-  endElsewhere,
-  listHolders,
-  listOnClusters,
-  listUnread,
-  planEnd,
-} from "./end-on-clusters.ts";
+import { CLUSTERS_FINALIZER, endElsewhere, listOnClusters, listUnread, planEnd } from "./end-on-clusters.ts";
 import { lrpName } from "./lrp.ts";
 import { makeLRP, type LRPContext } from "./make-lrp.ts";
 import { reconcilePlaced } from "./placed.ts";
@@ -136,7 +130,7 @@ export function processController(options: ProcessOptions): Controller {
 /** A process of a started app whose decision was lost keeps the finalizer while a cluster that may have its instances cannot be read. */
 function needsFinalizer(process: Process, { read, clusters }: Pick<ReconcileContext, "read" | "clusters">): boolean {
   if (findDecision(process, read)) return true;
-  if (clusters.names().length > 0 && listHolders(findGUID(process, read), clusters).length > 0) return true;
+  if (clusters.names().length > 0 && listHolders(clusters, LRP, findGUID(process, read)).length > 0) return true;
   const { namespace, finalizers = [] } = process.metadata;
   if (!finalizers.includes(CLUSTERS_FINALIZER) || listUnread(read, clusters).length === 0) return false;
   // The decision of a stopped app went because its instances had ended.
@@ -201,7 +195,7 @@ function reconcileLRPs(process: Process, app: App, context: LRPContext): Reconci
 function reconcileHere(process: Process, app: App, context: LRPContext): ReconcileResult {
   const { read, history, guid, clusters } = context;
   // Its decision was lost: what runs elsewhere must not be started here, too.
-  if (listHolders(guid, clusters).length > 0) return PLACING;
+  if (listHolders(clusters, LRP, guid).length > 0) return PLACING;
   const existing = listLRPsOfProcess(read, process.metadata);
   const versions = process.spec.type === "web" ? findRolloutVersions(app, history, existing) : undefined;
   if (versions) return reconcileRollout(process, app, { ...context, versions, existing });

@@ -2,7 +2,6 @@
 import { BackendClass } from "../../crds/backend-class/backend-class.ts";
 import { Cluster } from "../../crds/cluster/cluster.ts";
 import { LOCAL_CLUSTER } from "../../crds/cluster/local-cluster.ts";
-import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import { PlacementDecision } from "../../crds/placement-decision/placement-decision.ts";
 import { RouteBinding } from "../../crds/route-binding/route-binding.ts";
 import { Namespace } from "../../kube/api/builtin.ts";
@@ -18,6 +17,7 @@ import {
   type RemoteClusters,
 } from "../../kube/controller/controller.ts";
 import { planClusterNamespace } from "../shared/cluster-namespace.ts";
+import { isGivenUp, listHolders } from "../shared/other-clusters.ts";
 import { TENANCY_KINDS } from "../shared/tenancy.ts";
 import {
   findObstacle,
@@ -49,7 +49,7 @@ export function routeBindingController(): Controller {
     dropsFinalizer: true,
     needsFinalizer: (binding, context) =>
       listPlaces(binding, context.read).size > 0 ||
-      listHolders(binding, context.clusters).length > 0 ||
+      listHolders(context.clusters, RouteBinding, binding.spec.routeGUID).length > 0 ||
       listUnseen(binding, context).length > 0,
     reconcile: reconcileCopies,
     finalize: endCopies,
@@ -64,27 +64,17 @@ function listPlaces(binding: RouteBinding, read: Reader): ReturnType<typeof grou
   return places;
 }
 
-function listHolders({ spec }: RouteBinding, clusters: RemoteClusters): string[] {
-  return clusters
-    .names()
-    .filter((name) => (clusters.find(name)?.listOwned(RouteBinding, spec.routeGUID).length ?? 0) > 0);
-}
-
 /** Clusters that may have a copy, and cannot be read now. One whose Cluster is gone, or going, was given up. */
 function listUnseen(binding: RouteBinding, { read, clusters }: Pick<ReconcileContext, "read" | "clusters">): string[] {
-  const exists = (name: string): boolean => {
-    const cluster = read.find(Cluster, { namespace: SYSTEM_NAMESPACE, name });
-    return cluster !== undefined && !cluster.metadata.deletionTimestamp;
-  };
-  return rememberedClusters(binding).filter((name) => !clusters.find(name) && exists(name));
+  return rememberedClusters(binding).filter((name) => !clusters.find(name) && !isGivenUp(name, read));
 }
 
 function reconcileCopies(binding: RouteBinding, { read, clusters }: ReconcileContext): ReconcileResult {
   const places = listPlaces(binding, read);
-  const holders = listHolders(binding, clusters);
-  const namespace = planClusterNamespace(read, binding.metadata.namespace ?? "", clusters.markers);
+  const holders = listHolders(clusters, RouteBinding, binding.spec.routeGUID);
   // Without other clusters the binding costs no write more.
   if (places.size === 0 && holders.length === 0 && rememberedClusters(binding).length === 0) return toSilence(binding);
+  const namespace = planClusterNamespace(read, binding.metadata.namespace ?? "", clusters.markers);
   const { copies, obstacles } = planCopies(binding, { places, clusters });
   const serving = [...copies.keys()];
   const isSaid = serving.length > 0 || obstacles.size > 0;
@@ -130,7 +120,7 @@ function planCopies(
 
 /** A cluster that cannot be read may have a copy still. */
 function endCopies(binding: RouteBinding, { read, clusters }: ReconcileContext): FinalizeResult {
-  const holders = listHolders(binding, clusters);
+  const holders = listHolders(clusters, RouteBinding, binding.spec.routeGUID);
   const unseen = listUnseen(binding, { read, clusters });
   if (holders.length === 0 && unseen.length === 0) return undefined;
   return {

@@ -1,7 +1,5 @@
 // Where a Task runs, and the end of its run on another cluster.
-import { Cluster } from "../../crds/cluster/cluster.ts";
 import { LOCAL_CLUSTER } from "../../crds/cluster/local-cluster.ts";
-import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import { guidOf } from "../../crds/guid.ts";
 import type { Task } from "../../crds/task/task.ts";
 import { TaskRun } from "../../crds/task-run/task-run.ts";
@@ -13,6 +11,7 @@ import type {
   RemoteCluster,
   RemoteMarkers,
 } from "../../kube/controller/controller.ts";
+import { isGivenUp } from "../shared/other-clusters.ts";
 import { findPlacement, TASK_PLACED } from "../shared/placement.ts";
 
 const LIST_MS = 5_000;
@@ -31,12 +30,6 @@ export function findTaskPlace({ metadata, status }: Task, read: Reader): TaskPla
 
 export function isElsewhere({ status }: Task): boolean {
   return status?.cluster !== undefined && status.cluster !== LOCAL_CLUSTER;
-}
-
-/** Whether its Cluster is gone, or going: nobody waits for what runs there. */
-export function isGivenUp(cluster: string, read: Reader): boolean {
-  const found = read.find(Cluster, { namespace: SYSTEM_NAMESPACE, name: cluster });
-  return !found || found.metadata.deletionTimestamp !== undefined;
 }
 
 /** A run that cannot be seen now may still go on. */

@@ -37,12 +37,13 @@ import { requireMounts } from "../shared/require-mounts.ts";
 import { snapshotServices } from "../shared/services-snapshot.ts";
 import { deleteAll, HISTORY_LIMITS, planExcess } from "../shared/history-limits.ts";
 import { GUID_INDEX, indexByGUID, resolveGUID } from "../shared/guid.ts";
+import { isGivenUp } from "../shared/other-clusters.ts";
 import { listRouteURLs } from "../shared/route-urls.ts";
 import { placementWatches, UNPLACED_INDEXES } from "../shared/placement.ts";
 import { getTenancy, TENANCY_KINDS } from "../shared/tenancy.ts";
 import { createHeldStarts, type HeldStarts, type StartGate } from "../shared/start-gate.ts";
 import { findTaskQuota } from "./quota.ts";
-import { endTask, findTaskPlace, isElsewhere, isGivenUp, toUnseen } from "./place.ts";
+import { endTask, findTaskPlace, isElsewhere, toUnseen } from "./place.ts";
 import { planFailedTask, planTaskRun, planTaskRunUpdate, planTaskStatus, taskRunName, toRemoteRun } from "./plan.ts";
 
 /** Tasks that have not ended, by "any" and by app: only these wait for apps and classes. */
