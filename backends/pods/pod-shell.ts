@@ -111,8 +111,7 @@ function toRemoteProcess(keeper: PodExec, program: PodExec, endMs: number): Remo
 async function endFailed(keeper: PodExec, program: PodExec | undefined, endMs: number): Promise<void> {
   // An output that nobody reads would hold up the news of the end.
   for (const output of [keeper.stdout, keeper.stderr, program?.stdout, program?.stderr]) output?.destroy();
-  const ends = program ? [keeper.ended, program.ended] : [keeper.ended];
-  await Promise.race([...ends, delay(endMs, undefined, { ref: false })]);
+  await waitForEnd([keeper, program], endMs);
   await endAll(keeper, program, endMs);
   await closeKeeper(keeper, endMs);
 }
@@ -121,15 +120,20 @@ async function endFailed(keeper: PodExec, program: PodExec | undefined, endMs: n
 async function endAll(keeper: PodExec, program: PodExec | undefined, endMs: number): Promise<void> {
   keeper.stdin.end();
   // The program's own shell has ended what it left.
-  const ends = program ? [keeper.ended, program.ended] : [keeper.ended];
-  await Promise.race([...ends, delay(endMs, undefined, { ref: false })]);
+  await waitForEnd([keeper, program], endMs);
   program?.close();
 }
 
-/** A session can stop its keeper, which then holds no connection of the platform. */
+/** Closes the keeper's connection, also where the session has stopped the keeper so that it never ends. */
 async function closeKeeper(keeper: PodExec, endMs: number): Promise<void> {
-  await Promise.race([keeper.ended, delay(endMs, undefined, { ref: false })]);
+  await waitForEnd([keeper], endMs);
   keeper.close();
+}
+
+/** Resolves when the first of them has ended, and after `endMs` at the latest. */
+async function waitForEnd(execs: readonly (PodExec | undefined)[], endMs: number): Promise<void> {
+  const ends = execs.flatMap((exec) => (exec ? [exec.ended] : []));
+  await Promise.race([...ends, delay(endMs, undefined, { ref: false })]);
 }
 
 /** A shell's 128 + signal stays the number that it is. */
