@@ -1,5 +1,5 @@
 // Objects on another cluster whose owners this platform does not have. Nobody told to delete them, so they wait for an hour, and for a person where many
-// would go at once: a platform that lost its own objects must not end the apps that still run. Pure.
+// would be deleted at once: a platform that lost its own objects must not end the apps that still run. Pure.
 import { MAX_ORPHANS, type Cluster, type Orphan } from "../../crds/cluster/cluster.ts";
 import type { ConditionDraft } from "../../kube/controller/controller.ts";
 import { DELETE_WINDOW_MS, deleteLimit } from "../shared/delete-limit.ts";

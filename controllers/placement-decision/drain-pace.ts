@@ -1,4 +1,4 @@
-// How fast processes leave a cluster: one after the other, so that a drain is no stampede. A failover waits for no drain, and no cluster for another.
+// How fast processes leave a cluster: one after the other, so that a drain does not start all their instances elsewhere at once. Each cluster has a queue of its own for drains and one for failovers.
 import { LRUCache } from "lru-cache";
 
 /** Half a process a second. */

@@ -37,7 +37,7 @@ export function toUnseen(cluster: string): ReadyDraft {
   return {
     status: "False",
     reason: "ClusterUnreachable",
-    message: `cluster ${cluster} cannot be read, and the task is as it was last seen; cup clusters says why. Where all else of the cluster is well, the chart there is of a release without tasks: helm upgrade there`,
+    message: `cluster ${cluster} cannot be read, so the task is shown as it was last seen; cup clusters says why. If it says that the cluster is ready, its chart is of a release without tasks: run helm upgrade there`,
     isFailure: true,
   };
 }

@@ -15,13 +15,13 @@ export const HUB_LOGS_PATH = "/telemetry";
 
 const PROXY = `/api/v1/namespaces/${SYSTEM_NAMESPACE}/services/${HUB_LOGS_PROXY}/proxy${HUB_LOGS_PATH}`;
 
-/** A batch, and what it costs to say it in JSON. */
+/** Room for a batch written as JSON. */
 const MAX_ANSWER_BYTES = 2 * MAX_BATCH_BYTES;
 /** A line of 60 KiB in base64, with its tags. */
 const MAX_LINE_LENGTH = 1 << 20;
 /** Time for the head of a stream. */
 const OPEN_MS = 5_000;
-/** After a read that was not answered nobody asks the cluster again for this long, so that it holds up no further answer. */
+/** A cluster that did not answer a read is not asked again for this long, so that it delays no further answer. */
 const PAUSE_MS = 5_000;
 
 const text = z.string().max(1024);
@@ -152,7 +152,7 @@ async function readBounded(body: AsyncIterable<Buffer>): Promise<string> {
   return Buffer.concat(chunks).toString("utf8");
 }
 
-/** A line that is too long comes in pieces, which are no JSON and are left out. */
+/** The splitter cuts a line that is too long into pieces. They are not JSON, and are left out. */
 async function* readEnvelopes(body: AsyncIterable<Buffer>, source: string): AsyncGenerator<string> {
   const lines: string[] = [];
   const splitter = lineSplitter((line) => lines.push(line), MAX_LINE_LENGTH);

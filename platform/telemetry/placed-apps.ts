@@ -9,7 +9,7 @@ import type { KubeObject } from "../../kube/api/object.ts";
 import type { Informers } from "../../kube/cache/informers.ts";
 import type { Change, Store } from "../../kube/cache/reader.ts";
 
-/** Apps of which is known where they ran: their last lines stay readable when they have stopped. */
+/** The number of apps whose clusters are remembered, so that their last lines stay readable after they have stopped. */
 const MAX_REMEMBERED = 20_000;
 
 export interface PlacedApps {

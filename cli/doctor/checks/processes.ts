@@ -171,7 +171,7 @@ const rewound: Check = {
   severity: "problem",
   fault:
     "A process of the platform ended in the last hour because Kubernetes answered with an older version than before: etcd was restored from a snapshot without `--bump-revision` and `--mark-compacted`.",
-  mend: "Cupola's processes restarted by themselves. Programs that do not notice it keep what never happened: restart kube-controller-manager, kube-scheduler and the kubelets, and other controllers of the cluster. [backup.md](backup.md#snapshots-of-etcd) says how to restore so that nothing needs a restart. It is silent an hour later.",
+  mend: "Cupola's processes restarted by themselves. Programs that do not notice it go on with a state that etcd no longer has: restart kube-controller-manager, kube-scheduler and the kubelets, and other controllers of the cluster. [backup.md](backup.md#snapshots-of-etcd) says how to restore so that nothing needs a restart. The check passes again an hour later.",
   judge: (read) => {
     const ended = read.pods().filter(({ status }) =>
       status?.containerStatuses?.some(({ lastState }) => {
