@@ -6,7 +6,7 @@ import { createHostBuilder } from "../../backends/builders/host/host.ts";
 import type { RemoteProcesses } from "../../backends/remote-process.ts";
 import { gatewayRouter } from "../../backends/routers/gateway/gateway.ts";
 import { ingressRouter } from "../../backends/routers/ingress/ingress.ts";
-import { ROUTE_SERVICE_KEY } from "../../backends/routers/local/route-service-key.ts";
+import { createKeyring } from "../../backends/routers/local/route-service-key.ts";
 import { createLocalRouter } from "../../backends/routers/local/local.ts";
 import {
   createInstanceIndex,
@@ -169,20 +169,12 @@ function processRunner({ blobs, data, log, ...deps }: BackendDeps): Backend {
 }
 
 function localRouter({ client, informers, telemetry, endpoint }: BackendDeps): Backend {
-  let key: Uint8Array | undefined;
-  // Read again where that failed, or another key was made.
-  const routeServiceKey = (): Uint8Array | undefined => {
-    void ROUTE_SERVICE_KEY.get(client).then(
-      (read) => (key = read),
-      () => undefined,
-    );
-    return key;
-  };
-  const router = createLocalRouter({ informers, telemetry, endpoint, routeServiceKey });
+  const keyring = createKeyring(client);
+  const router = createLocalRouter({ informers, telemetry, endpoint, keyring });
   return {
     controllers: router.controllers,
     start: () => {
-      routeServiceKey();
+      keyring.keys();
       router.start();
     },
     stop: () => router.stop(),

@@ -2,7 +2,7 @@
 import type { Logger } from "pino";
 import { LOGIN_KEYS } from "../../api/identity/login-keys.ts";
 import { JOB_KEY } from "../../api/jobs/job-key.ts";
-import { ROUTE_SERVICE_KEY } from "../../backends/routers/local/route-service-key.ts";
+import { ROUTE_SERVICE_KEYS } from "../../backends/routers/local/route-service-key.ts";
 import { ENV_KEY } from "../../controllers/shared/env-snapshot.ts";
 import { SSH_KEY } from "../../crds/ssh-key.ts";
 import type { InstallationKey } from "../../crds/installation-key.ts";
@@ -18,7 +18,7 @@ type KeptKey = Pick<InstallationKey, "secretName" | "refresh">;
 const INSTALLATION_KEYS: Partial<Record<Operation, readonly KeptKey[]>> = {
   api: [JOB_KEY, LOGIN_KEYS, SSH_KEY],
   controllers: [ENV_KEY],
-  "local-router": [ROUTE_SERVICE_KEY],
+  "local-router": [ROUTE_SERVICE_KEYS],
   "ssh-proxy": [SSH_KEY],
 };
 

@@ -5,7 +5,7 @@ import { LIST_WATCH_VERBS, permissionsOf } from "../../kube/controller/permissio
 import { toResourceRules, type Permission, type ResourceRule } from "../../kube/rbac/resource-rules.ts";
 import { IMPERSONATOR_ROLE } from "../../api/identity/token-issuer.ts";
 import { API_PERMISSIONS } from "../../api/access/platform-permissions.ts";
-import { ROUTE_SERVICE_KEY } from "../../backends/routers/local/route-service-key.ts";
+import { ROUTE_SERVICE_KEYS } from "../../backends/routers/local/route-service-key.ts";
 import { policyControllers, spokeControllers } from "../../controllers/controllers.ts";
 import { listControllerPermissions } from "../../controllers/shared/permissions.ts";
 import { POLICY_PERMISSIONS, POLICY_SYSTEM_PERMISSIONS } from "./policies.ts";
@@ -62,7 +62,7 @@ const SYSTEM_SECRETS: Partial<Record<Operation, readonly string[]>> = {
     BROKER_CREDENTIALS_SECRET,
     ...SPACE_CREDENTIALS_SECRETS,
   ],
-  "local-router": [ROUTE_SERVICE_KEY.secretName],
+  "local-router": [ROUTE_SERVICE_KEYS.secretName],
   "ssh-proxy": [SSH_KEY.secretName],
 };
 
@@ -79,10 +79,11 @@ const BROKER_CREDENTIALS_PERMISSIONS: readonly Permission[] = [
   { resource: Secret, verbs: ["patch"], names: [BROKER_CREDENTIALS_SECRET, ...SPACE_CREDENTIALS_SECRETS] },
 ];
 
-/** For rotation: a current pair that is missing is added. */
-const LOGIN_KEYS_PERMISSIONS: readonly Permission[] = [
-  { resource: Secret, verbs: ["update"], names: [LOGIN_KEYS.secretName] },
-];
+/** Those of them that an operator rotates: a current value that is missing is added. */
+const ROTATED_SECRETS: Partial<Record<Operation, string>> = {
+  api: LOGIN_KEYS.secretName,
+  "local-router": ROUTE_SERVICE_KEYS.secretName,
+};
 
 /** For every process: membership, leader election, and its Replica object with its Events. */
 const MEMBER_PERMISSIONS: readonly Permission[] = [
@@ -104,6 +105,7 @@ export function toOperationPermissions(operation: Operation): OperationPermissio
   const usesTelemetry = READERS_OF_TELEMETRY.has(operation) || hasTelemetry([operation]);
   const declared = listDeclaredPermissions(operation);
   const systemSecrets = SYSTEM_SECRETS[operation];
+  const rotated = ROTATED_SECRETS[operation];
   return {
     cluster: toResourceRules([
       ...declared.filter((permission) => !isOnSecrets(permission)),
@@ -127,7 +129,7 @@ export function toOperationPermissions(operation: Operation): OperationPermissio
             { resource: Secret, verbs: ["create"] },
           ] as const)
         : []),
-      ...(operation === "api" ? LOGIN_KEYS_PERMISSIONS : []),
+      ...(rotated ? [{ resource: Secret, verbs: ["update"], names: [rotated] } as const] : []),
       ...(["api", "controllers"].includes(operation) ? BROKER_CREDENTIALS_PERMISSIONS : []),
     ]),
   };

@@ -11,8 +11,9 @@ import {
   readInstanceSelector,
 } from "./endpoint-chooser.ts";
 import { hostOf, type RequestFacts } from "./headers.ts";
-import { ROUTE_SERVICE_HEADERS } from "./route-service-signature.ts";
-import { planRouteService, type ServiceRequest } from "./route-services.ts";
+import type { RouteServiceKeyring } from "./route-service-key.ts";
+import { METADATA, ROUTE_SERVICE_HEADERS } from "./route-service-signature.ts";
+import { hasUnknownKey, planRouteService, type ServiceRequest } from "./route-services.ts";
 import type { Endpoint, Match, RoutingTable } from "./routing-table.ts";
 import { stickyInstance } from "./sticky-session.ts";
 
@@ -23,8 +24,8 @@ export interface RouterContext {
   telemetry: Telemetry;
   /** False until the routes are known. */
   isSynced: () => boolean;
-  /** The key of signatures for route services; undefined until it is known. */
-  routeServiceKey: () => Uint8Array | undefined;
+  /** The keys of signatures for route services. */
+  keyring: RouteServiceKeyring;
 }
 
 /** A request to a route service, and the route that has it. */
@@ -67,6 +68,16 @@ interface ExchangeState {
   reason?: string;
   tried: Set<Endpoint>;
   finished: boolean;
+}
+
+/** Calls `serve` at once, or, for a signature of a key that is not known here, after the keys were read again. Only requests of routes with a route service wait. */
+export function whenKeyIsKnown({ table, keyring }: RouterContext, request: IncomingMessage, serve: () => void): void {
+  if (request.headers[METADATA] === undefined) return serve();
+  const keys = keyring.keys();
+  const isBound = (): boolean =>
+    table.find(hostOf(request.headers.host), request.url ?? "/")?.route.routeService !== undefined;
+  if (keys && hasUnknownKey(request, keys) && isBound()) void keyring.refresh().then(serve);
+  else serve();
 }
 
 /** Begins an exchange at its first byte. */
@@ -120,13 +131,13 @@ export function beginExchange(context: RouterContext, request: IncomingMessage):
 
 /** Undefined for a request that goes to an instance, without the headers of the service. */
 function findServiceStep(
-  { routeServiceKey }: RouterContext,
+  { keyring }: RouterContext,
   state: ExchangeState,
   { match, request, facts }: { match: Match; request: IncomingMessage; facts: RequestFacts },
 ): ServiceTarget | RouterResponse | undefined {
   if (match.route.routeService === undefined) return undefined;
   state.match = match;
-  const step = planRouteService(match.route, request, { facts, key: routeServiceKey(), now: Date.now() });
+  const step = planRouteService(match.route, request, { facts, keys: keyring.keys(), now: Date.now() });
   if (step === undefined) facts.dropped = ROUTE_SERVICE_HEADERS;
   return step === undefined || "status" in step ? step : { service: step };
 }

@@ -13,6 +13,7 @@ import { beginExchange, type RouterContext } from "./exchange.ts";
 import { forward } from "./forward.ts";
 import { createRoutingTable, type Endpoint } from "./routing-table.ts";
 import { forwardUpgrade } from "./upgrade.ts";
+import { fixedKeyring } from "./testing/keyrings.ts";
 
 const endings: (() => unknown)[] = [];
 afterEach(async () => {
@@ -54,7 +55,7 @@ async function routerTo(hostPorts: readonly number[], http2?: true, table = crea
     chooser: createEndpointChooser(),
     telemetry,
     isSynced: () => true,
-    routeServiceKey: () => undefined,
+    keyring: fixedKeyring(),
   };
   const dispatchers = createDispatchers();
   endings.push(() => dispatchers.destroy());

@@ -5,6 +5,7 @@ import type { Telemetry } from "../../../telemetry/telemetry.ts";
 import { createEndpointChooser } from "./endpoint-chooser.ts";
 import { beginExchange, type RouterContext } from "./exchange.ts";
 import { createRoutingTable, type Endpoint, type RouteEntry } from "./routing-table.ts";
+import { fixedKeyring } from "./testing/keyrings.ts";
 
 const target = { appGUID: "app", processType: "web", port: 8080 };
 const table = createRoutingTable();
@@ -26,7 +27,7 @@ const context: RouterContext = {
   chooser: createEndpointChooser(),
   telemetry: { log: () => undefined } as unknown as Telemetry,
   isSynced: () => true,
-  routeServiceKey: () => undefined,
+  keyring: fixedKeyring(),
 };
 
 test.each<[string, string, Record<string, string>, number | "served"]>([

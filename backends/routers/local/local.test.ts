@@ -8,32 +8,12 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import WebSocket, { WebSocketServer } from "ws";
 import type { LRP } from "../../../crds/lrp/lrp.ts";
 import type { RouteBinding } from "../../../crds/route-binding/route-binding.ts";
-import type { KubeObject } from "../../../kube/api/object.ts";
-import type { Change } from "../../../kube/cache/reader.ts";
-import type { Informers } from "../../../kube/cache/informers.ts";
 import { createListener, type Listener } from "../../../kube/server/listener.ts";
 import { createTelemetry } from "../../../telemetry/telemetry.ts";
 import { maxRequestsPerInstance } from "./endpoint-chooser.ts";
 import { createLocalRouter, type LocalRouter } from "./local.ts";
-
-/** The two stores that the router follows, fed by hand. */
-function fakeWatches() {
-  const listeners: Record<string, ((change: Change<KubeObject>) => void)[]> = {};
-  const ensure = ({ kind }: { kind: string }) => ({
-    release: () => undefined,
-    store: {
-      synced: true,
-      list: () => [],
-      onChange: (listener: (change: Change<KubeObject>) => void) => (
-        (listeners[kind] ??= []).push(listener),
-        () => undefined
-      ),
-    },
-  });
-  const put = (object: KubeObject, type: "added" | "deleted" = "added") =>
-    listeners[object.kind]?.forEach((listener) => listener({ type, object, old: object, initial: false }));
-  return { informers: { ensure } as unknown as Informers, put };
-}
+import { fakeWatches } from "./testing/fake-watches.ts";
+import { fixedKeyring } from "./testing/keyrings.ts";
 
 const binding = (
   hostname: string,
@@ -102,7 +82,7 @@ async function startRouter({ requestTimeoutMs }: { requestTimeoutMs: number }): 
   const fake = fakeWatches();
   telemetry = createTelemetry();
   put = fake.put;
-  router = createLocalRouter({ ...fake, telemetry, routeServiceKey: () => undefined, requestTimeoutMs });
+  router = createLocalRouter({ ...fake, telemetry, keyring: fixedKeyring(), requestTimeoutMs });
   const server = createListener({ share: 0.1, acceptsWebSocket: () => true }, router.handleRequest);
   server.on("upgrade", router.handleUpgrade);
   edge = await listen(server);

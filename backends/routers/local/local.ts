@@ -19,8 +19,9 @@ import { createDispatchers } from "./dispatchers.ts";
 import { createEndpointChooser } from "./endpoint-chooser.ts";
 import { createTCPListeners, type TCPListeners } from "./tcp-listeners.ts";
 import { toEndpoints, toRemoteEndpoints, findLimitation, toRouteEntry, toTCPRoute } from "./to-routing-entries.ts";
-import { beginExchange, type RouterContext } from "./exchange.ts";
+import { beginExchange, type RouterContext, whenKeyIsKnown } from "./exchange.ts";
 import { forward } from "./forward.ts";
+import type { RouteServiceKeyring } from "./route-service-key.ts";
 import { createRoutingTable, type RoutingTable } from "./routing-table.ts";
 import { forwardUpgrade } from "./upgrade.ts";
 
@@ -46,8 +47,8 @@ export interface LocalRouterOptions {
   informers: Informers;
   telemetry: Telemetry;
   endpoint?: ClassPublication["endpoint"];
-  /** The key of signatures for route services; undefined until it is known. */
-  routeServiceKey: () => Uint8Array | undefined;
+  /** The keys of signatures for route services. */
+  keyring: RouteServiceKeyring;
   /** Deadline of a whole request; 900 s unless said. */
   requestTimeoutMs?: number;
 }
@@ -67,14 +68,14 @@ export interface LocalRouter {
 
 /** Makes the router; it answers 503 until `start` was called and the routes are known. */
 export function createLocalRouter(options: LocalRouterOptions): LocalRouter {
-  const { informers, telemetry, endpoint, routeServiceKey, requestTimeoutMs = 900_000 } = options;
+  const { informers, telemetry, endpoint, keyring, requestTimeoutMs = 900_000 } = options;
   const table = createRoutingTable();
   let followed: FollowedRoutes | undefined;
   // Once known, the table serves on with its content, even while the API server is away.
   let known = false;
   const isReady = (): boolean => (known ||= followed?.isSynced() ?? false);
   const chooser = createEndpointChooser();
-  const context: RouterContext = { table, chooser, telemetry, routeServiceKey, isSynced: isReady };
+  const context: RouterContext = { table, chooser, telemetry, keyring, isSynced: isReady };
   const dispatchers = createDispatchers();
   const enqueue = createEnqueue();
   const listeners = createTCPListeners({ endpointsOf: table.endpointsOf, onChange: enqueue.binding });
@@ -90,8 +91,11 @@ export function createLocalRouter(options: LocalRouterOptions): LocalRouter {
     ],
     start: () => void (followed = followRoutes(informers, { table, listeners, enqueue })),
     handleRequest: (request, response) =>
-      void forward(beginExchange(context, request), response, { dispatchers, requestTimeoutMs }),
-    handleUpgrade: (request, socket, head) => void forwardUpgrade(beginExchange(context, request), socket, head),
+      whenKeyIsKnown(context, request, () => {
+        void forward(beginExchange(context, request), response, { dispatchers, requestTimeoutMs });
+      }),
+    handleUpgrade: (request, socket, head) =>
+      whenKeyIsKnown(context, request, () => void forwardUpgrade(beginExchange(context, request), socket, head)),
     isReady,
     async stop() {
       followed?.stop();

@@ -1,6 +1,7 @@
 // The signature by which the router knows a request that comes back from a route service. It is for one URL of one route, and for a minute.
 import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
 import { z } from "zod";
+import type { RouteServiceKey, RouteServiceKeys } from "./route-service-key.ts";
 
 export const FORWARDED_URL = "x-cf-forwarded-url";
 export const SIGNATURE = "x-cf-proxy-signature";
@@ -25,27 +26,31 @@ export interface SignatureHeaders {
 }
 
 const contentSchema = z.object({ url: z.string(), routeGUID: z.string(), time: z.number() });
-const metadataSchema = z.object({ nonce: z.string() });
+const metadataSchema = z.object({ nonce: z.string(), key: z.string() });
 
-/** @param key 32 bytes */
-export function signRequest({ url, routeGUID }: SignedRequest, key: Uint8Array, now: number): SignatureHeaders {
+export function signRequest({ url, routeGUID }: SignedRequest, key: RouteServiceKey, now: number): SignatureHeaders {
   const nonce = randomBytes(NONCE_BYTES);
-  const cipher = createCipheriv(ALGORITHM, key, nonce);
+  const cipher = createCipheriv(ALGORITHM, key.bytes, nonce);
   const content = JSON.stringify({ url, routeGUID, time: now });
   const sealed = Buffer.concat([cipher.update(content, "utf8"), cipher.final(), cipher.getAuthTag()]);
   return {
     signature: sealed.toString("base64url"),
-    metadata: Buffer.from(JSON.stringify({ nonce: nonce.toString("base64url") })).toString("base64url"),
+    metadata: Buffer.from(JSON.stringify({ nonce: nonce.toString("base64url"), key: key.id })).toString("base64url"),
   };
+}
+
+/** The id of the key that a signature says it is of; undefined for metadata that is none of ours. */
+export function keyIdOf(metadata: string): string | undefined {
+  return parseMetadata(metadata)?.key;
 }
 
 /** `expired`: signed by this installation for this URL and route, too long ago. `invalid`: anything else. */
 export function verifySignature(
   { signature, metadata }: SignatureHeaders,
   expected: SignedRequest,
-  { key, now }: { key: Uint8Array; now: number },
+  { keys, now }: { keys: RouteServiceKeys; now: number },
 ): "valid" | "expired" | "invalid" {
-  const content = openSignature(signature, metadata, key);
+  const content = openSignature(signature, metadata, keys);
   if (content?.url !== expected.url || content.routeGUID !== expected.routeGUID) return "invalid";
   return Math.abs(now - content.time) <= VALID_MS ? "valid" : "expired";
 }
@@ -53,16 +58,27 @@ export function verifySignature(
 function openSignature(
   signature: string,
   metadata: string,
-  key: Uint8Array,
+  { current, previous }: RouteServiceKeys,
 ): z.output<typeof contentSchema> | undefined {
+  const parsed = parseMetadata(metadata);
+  const key = [current, previous].find((each) => each !== undefined && each.id === parsed?.key);
+  if (!parsed || !key) return undefined;
   try {
-    const { nonce } = metadataSchema.parse(JSON.parse(Buffer.from(metadata, "base64url").toString("utf8")));
     const sealed = Buffer.from(signature, "base64url");
-    const decipher = createDecipheriv(ALGORITHM, key, Buffer.from(nonce, "base64url"), { authTagLength: TAG_BYTES });
+    const nonce = Buffer.from(parsed.nonce, "base64url");
+    const decipher = createDecipheriv(ALGORITHM, key.bytes, nonce, { authTagLength: TAG_BYTES });
     decipher.setAuthTag(sealed.subarray(-TAG_BYTES));
     const content = Buffer.concat([decipher.update(sealed.subarray(0, -TAG_BYTES)), decipher.final()]);
     return contentSchema.parse(JSON.parse(content.toString("utf8")));
   } catch {
     return undefined; // Details would only help an attacker.
+  }
+}
+
+function parseMetadata(text: string): z.output<typeof metadataSchema> | undefined {
+  try {
+    return metadataSchema.parse(JSON.parse(Buffer.from(text, "base64url").toString("utf8")));
+  } catch {
+    return undefined; // As above.
   }
 }

@@ -1,5 +1,4 @@
 // Requests of a route with a route service: first to the service, then back, and to the app; forged, old and foreign signatures.
-import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, request, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -17,9 +16,10 @@ import { forward } from "./forward.ts";
 import { signRequest } from "./route-service-signature.ts";
 import { createRoutingTable } from "./routing-table.ts";
 import { toEndpoints, toRouteEntry } from "./to-routing-entries.ts";
+import { aKey, fixedKeyring } from "./testing/keyrings.ts";
 import { forwardUpgrade } from "./upgrade.ts";
 
-const key = randomBytes(32);
+const [key, previous] = [aKey(), aKey()];
 const HEADERS = ["x-cf-forwarded-url", "x-cf-proxy-signature", "x-cf-proxy-metadata"];
 
 const servers: Server[] = [];
@@ -45,7 +45,7 @@ beforeEach(async () => {
     chooser: createEndpointChooser(),
     telemetry: createTelemetry(),
     isSynced: () => true,
-    routeServiceKey: () => key,
+    keyring: fixedKeyring({ current: key, previous }),
   };
   const server = createListener({ share: 0.1, acceptsWebSocket: () => true }, (incoming, response) => {
     void forward(beginExchange(context, incoming), response, { dispatchers, requestTimeoutMs: 10_000 });
@@ -145,7 +145,8 @@ test.each([
   ["an old one", () => signed(Date.now() - 61_000), 504],
   ["one of another URL", () => signed(Date.now(), "http://shop.test/admin"), 502],
   ["one of another route", () => signed(Date.now(), undefined, "route-of-other.test"), 502],
-  ["one of another installation", () => signed(Date.now(), undefined, undefined, randomBytes(32)), 502],
+  ["one of another installation", () => signed(Date.now(), undefined, undefined, aKey()), 502],
+  ["one by the previous key", () => signed(Date.now(), undefined, undefined, previous), 200],
   ["a forged one", () => ({ ...signed(Date.now()), "x-cf-proxy-signature": "Zm9yZ2Vk" }), 502],
   ["one without its metadata", () => ({ ...signed(Date.now()), "x-cf-proxy-metadata": "" }), 502],
   ["one with another forwarded URL", () => ({ ...signed(Date.now()), "x-cf-forwarded-url": "http://shop.test/" }), 502],

@@ -2,7 +2,15 @@
 import type { IncomingMessage } from "node:http";
 import { type RouterResponse, routerResponses } from "./error-responses.ts";
 import { hostOf, type RequestFacts, serviceHeaders } from "./headers.ts";
-import { FORWARDED_URL, METADATA, SIGNATURE, signRequest, verifySignature } from "./route-service-signature.ts";
+import type { RouteServiceKeys } from "./route-service-key.ts";
+import {
+  FORWARDED_URL,
+  keyIdOf,
+  METADATA,
+  SIGNATURE,
+  signRequest,
+  verifySignature,
+} from "./route-service-signature.ts";
 import type { RouteEntry } from "./routing-table.ts";
 
 /** A request to a route service. */
@@ -12,9 +20,10 @@ export interface ServiceRequest {
   headers: string[];
 }
 
-export interface RouteServiceKey {
-  /** 32 bytes; undefined until it is known. */
-  key: Uint8Array | undefined;
+interface SigningFacts {
+  facts: RequestFacts;
+  /** Undefined until they are known. */
+  keys: RouteServiceKeys | undefined;
   now: number;
 }
 
@@ -22,25 +31,35 @@ export interface RouteServiceKey {
 export function planRouteService(
   { guid: routeGUID, routeService }: RouteEntry,
   { headers, url = "/", rawHeaders }: Pick<IncomingMessage, "headers" | "url" | "rawHeaders">,
-  { facts, key, now }: RouteServiceKey & { facts: RequestFacts },
+  { facts, keys, now }: SigningFacts,
 ): ServiceRequest | RouterResponse | undefined {
   if (routeService === undefined) return undefined;
-  if (!key) return routerResponses.starting();
+  if (!keys) return routerResponses.starting();
   const asked = { url: `${facts.scheme}://${headers.host ?? ""}${url}`, routeGUID };
   const signature = textOf(headers[SIGNATURE]);
   if (signature !== "") {
     const isForwarded = textOf(headers[FORWARDED_URL]) === asked.url;
-    const verdict = verifySignature({ signature, metadata: textOf(headers[METADATA]) }, asked, { key, now });
+    const verdict = verifySignature({ signature, metadata: textOf(headers[METADATA]) }, asked, { keys, now });
     if (verdict === "valid" && isForwarded) return undefined;
     return verdict === "expired" ? routerResponses.expiredSignature() : routerResponses.invalidSignature();
   }
   const service = new URL(routeService);
-  const signed = signRequest(asked, key, now);
+  const signed = signRequest(asked, keys.current, now);
   return {
     origin: toOrigin(service),
     path: `${service.pathname}${service.search}`,
     headers: serviceHeaders(rawHeaders, facts, { host: service.host, url: asked.url, ...signed }),
   };
+}
+
+/** A request that comes back with a signature of a key that is not known here: another router may have made it a moment ago. */
+export function hasUnknownKey(
+  { headers }: Pick<IncomingMessage, "headers">,
+  { current, previous }: RouteServiceKeys,
+): boolean {
+  const metadata = headers[METADATA];
+  const id = metadata === undefined ? undefined : keyIdOf(textOf(metadata));
+  return id !== undefined && id !== current.id && id !== previous?.id;
 }
 
 /** Names below localhost are this machine's, whatever its resolver knows. */

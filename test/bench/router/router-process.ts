@@ -7,6 +7,7 @@ import { createLocalRouter } from "../../../backends/routers/local/local.ts";
 import { LRP } from "../../../crds/lrp/lrp.ts";
 import { RouteBinding } from "../../../crds/route-binding/route-binding.ts";
 import type { KubeObject } from "../../../kube/api/object.ts";
+import { fixedKeyring } from "../../../backends/routers/local/testing/keyrings.ts";
 import { createListener, type Listener } from "../../../kube/server/listener.ts";
 import { createTelemetry } from "../../../telemetry/telemetry.ts";
 import { childOptions, serveParent } from "../child-process.ts";
@@ -19,7 +20,7 @@ export interface RouterProcessOptions {
 const { host, appPort } = childOptions<RouterProcessOptions>();
 const memory = createMemoryInformers();
 const router = createLocalRouter({
-  routeServiceKey: () => undefined,
+  keyring: fixedKeyring(),
   informers: memory.informers,
   telemetry: createTelemetry(),
 });
