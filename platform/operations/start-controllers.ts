@@ -183,16 +183,16 @@ function listTelemetrySingletons(context: PlatformContext, peerServers: PeerServ
 }
 
 function listControllerSingletons(context: PlatformContext, backends: readonly Backend[]): Singleton[] {
-  const { blobs, registry, informers, log, options, membership } = context;
+  const { blobs, registry, informers, log, options, membership, clusters } = context;
   const { operations, unusedContentMs: graceMs } = options;
   const { read } = informers;
   const removal = operations.includes("controllers")
     ? toSingleton("controllers", createControllers(toControllersOptions(context)), [
-        createBlobRemovalTask({ blobs, read, log, graceMs }),
+        createBlobRemovalTask({ blobs, read, clusters: clusters?.provider, log, graceMs }),
         createWatchAudit({ informers, log, writer: membership.identity }),
         createUsageRecorder({ informers, log, writer: membership.identity }),
         createServiceUsageRecorder({ informers, log, writer: membership.identity }),
-        ...(registry ? [createImageRemovalTask({ registry, read, log, graceMs })] : []),
+        ...(registry ? [createImageRemovalTask({ registry, read, clusters: clusters?.provider, log, graceMs })] : []),
       ])
     : undefined;
   const localRouter = operations.includes("local-router")

@@ -55,8 +55,12 @@ describe.skipIf(reason)("clean-up of a registry", () => {
     const put = (text: string) => store.put(space, "package", Readable.from([Buffer.from(text)]), { maxBytes });
     const [used, unused] = [await put("used"), await put("unused")];
     const read = reader({ Package: [{ spec: { content: used } }] });
-    expect(await removeUnusedBlobs({ blobs: store, read, now: Date.now() + DAY_MS - 60_000 })).toBe(0);
-    expect(await removeUnusedBlobs({ blobs: store, read, now: Date.now() + DAY_MS + 60_000 })).toBe(1);
+    expect(
+      await removeUnusedBlobs({ blobs: store, read, clusters: undefined, now: Date.now() + DAY_MS - 60_000 }),
+    ).toBe(0);
+    expect(
+      await removeUnusedBlobs({ blobs: store, read, clusters: undefined, now: Date.now() + DAY_MS + 60_000 }),
+    ).toBe(1);
     expect([await store.has(space, used.digest), await store.has(space, unused.digest)]).toEqual([true, false]);
   });
 
@@ -79,6 +83,7 @@ describe.skipIf(reason)("clean-up of a registry", () => {
       removeUnusedImages({
         registry: { client, prefix: { host: registry.host, path: "cupola" } },
         read,
+        clusters: undefined,
         now,
         graceMs: DAY_MS,
         unusedSince,
