@@ -44,10 +44,9 @@ function readBatches(
 ): Promise<AnyEnvelope[][]> {
   const asksFor = (type: "LOG" | "GAUGE"): boolean => query.types.length === 0 || query.types.includes(type);
   const guid = cache.guid(App, app);
-  const place = { namespace: app.metadata.namespace ?? "", guid };
   return Promise.all([
     asksFor("LOG") ? services.telemetry.readLogs(guid, query) : [],
-    asksFor("GAUGE") ? readGauges(cache, services, place, query) : [],
+    asksFor("GAUGE") ? readGauges(cache, services, { object: app, guid }, query) : [],
   ]);
 }
 

@@ -10,6 +10,17 @@ const READY = "audit.app.process.ready";
 const NOT_READY = "audit.app.process.not-ready";
 
 type Part = "process" | "app";
+
+/** The fields of an LRP that the events follow from. */
+export interface ObservedLRP {
+  metadata: Pick<LRP["metadata"], "uid" | "resourceVersion" | "deletionTimestamp">;
+  spec: Pick<
+    LRP["spec"],
+    "app" | "space" | "org" | "processGUID" | "processType" | "version" | "instances" | "indexes" | "restartInstances"
+  > & { readinessHealthCheck: Pick<LRP["spec"]["readinessHealthCheck"], "type"> };
+  status?: { instances?: readonly LrpInstance[] | undefined } | undefined;
+}
+
 interface Draft {
   type: string;
   /** In whose name CF records it. */
@@ -32,7 +43,7 @@ interface History {
 
 /** An instance before and after a change of its LRP. */
 interface InstanceChange {
-  lrp: LRP;
+  lrp: ObservedLRP;
   was: LrpInstance | undefined;
   instance: LrpInstance;
   history: History;
@@ -58,7 +69,7 @@ interface Memory {
 /**
  * Returns the events of an LRP's changes, which it must see in their order. Processes that have seen the same changes make the same events.
  */
-export function createInstanceEvents(): (old: LRP, lrp: LRP, now: Date) => AuditEvent[] {
+export function createInstanceEvents(): (old: ObservedLRP, lrp: ObservedLRP, now: Date) => AuditEvent[] {
   const memory: Memory = {
     histories: new LRUCache({ max: MAX_KEPT }),
     terminated: new LRUCache({ max: MAX_KEPT }),
@@ -77,12 +88,12 @@ export function createInstanceEvents(): (old: LRP, lrp: LRP, now: Date) => Audit
   };
 }
 
-function historyKey({ metadata }: LRP, index: number): string {
+function historyKey({ metadata }: ObservedLRP, index: number): string {
   return `${metadata.uid}/${index}`;
 }
 
 /** GUIDs of the runs whose restart was asked for since `old`, as spec or status tell. */
-function listTerminated({ histories }: Memory, old: LRP, lrp: LRP): string[] {
+function listTerminated({ histories }: Memory, old: ObservedLRP, lrp: ObservedLRP): string[] {
   const [before, after] = [old.spec.restartInstances ?? {}, lrp.spec.restartInstances ?? {}];
   const shown = new Map(lrp.status?.instances?.map(({ index, restart }) => [index, restart]));
   return (old.status?.instances ?? [])
@@ -140,7 +151,11 @@ function nextReadiness({ instance, history, now }: InstanceChange, drafts: reado
 }
 
 /** CF records a crash twice: of the process, and of the app as in its first API. */
-function crash({ spec: { version }, metadata }: LRP, instance: LrpInstance, ran: LrpInstance | undefined): Draft[] {
+function crash(
+  { spec: { version }, metadata }: ObservedLRP,
+  instance: LrpInstance,
+  ran: LrpInstance | undefined,
+): Draft[] {
   const { index, crashCount, restart = "" } = instance;
   const data = toCrashData(instance, ran);
   // Counts begin again, so that they identify a crash only together with the run.
@@ -165,7 +180,7 @@ function readiness({ lrp, was, instance, history: { unready }, now }: InstanceCh
   return isLost && !isSoon ? [toReadiness(lrp, instance)] : [];
 }
 
-function toReadiness({ spec: { version }, metadata }: LRP, instance: LrpInstance): Draft {
+function toReadiness({ spec: { version }, metadata }: ObservedLRP, instance: LrpInstance): Draft {
   const { index, ready, guid = "", host = "" } = instance;
   const identity = [metadata.resourceVersion ?? ""];
   const data = { instance: guid, index, cell_id: host, ready, version };
@@ -182,7 +197,11 @@ function rescheduling({ lrp, instance, history }: InstanceChange, ran: LrpInstan
   return [{ type: "audit.app.process.rescheduling", actor: "process", index, identity: [guid], data }];
 }
 
-function toEvent({ spec, metadata }: LRP, { type, actor, index, identity, data }: Draft, now: Date): AuditEvent {
+function toEvent(
+  { spec, metadata }: ObservedLRP,
+  { type, actor, index, identity, data }: Draft,
+  now: Date,
+): AuditEvent {
   const { app, processGUID, processType, space, org } = spec;
   const { uid = "" } = metadata;
   return {

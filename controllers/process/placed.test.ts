@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import type { LRP } from "../../crds/lrp/lrp.ts";
 import { PlacementDecision } from "../../crds/placement-decision/placement-decision.ts";
-import { anApp, anLRP, aProcess, aRevision, makeObject } from "../../crds/testing/objects.ts";
+import { anApp, anLRP, aProcess, aRevision, lrpSpec, makeObject } from "../../crds/testing/objects.ts";
 import type { ReconcileResult, RemoteCluster } from "../../kube/controller/controller.ts";
 import { refusePullSecret } from "../shared/refuse-elsewhere.ts";
 import { reconcilePlaced } from "./placed.ts";
@@ -22,7 +22,9 @@ const decision = makeObject(PlacementDecision, "shop.web", {
   },
 });
 const content = { description: "", dropletRef: { name: "d1" }, processes: [] };
-const former = (): LRP[] => [anLRP({ metadata: { name: "lrp-1" }, spec: { revision: "1", instances: 1 } })];
+const former = (): LRP[] => [
+  anLRP({ metadata: { name: "lrp-1" }, spec: { ...lrpSpec(), revision: "1", instances: 1 } }),
+];
 
 /** West and east get an image with a credential of the app. */
 function start(existing: { local?: LRP[]; west?: LRP[] }): ReconcileResult {

@@ -44,6 +44,8 @@ export function toPlacedLRP(cluster: string, { metadata, spec, status }: LRP): P
     name: cluster,
     lrp: metadata.name,
     revision,
+    version: spec.version,
+    readinessCheck: spec.readinessHealthCheck.type,
     class: runner,
     processGUID,
     memoryMB,

@@ -3,6 +3,7 @@ import { z } from "zod";
 import { listMap, readyStatus, type Resource } from "../../kube/api/resource.ts";
 import { CATEGORY, GROUP } from "../groups.ts";
 import { defineKind, READ } from "../kind.ts";
+import { readinessCheck } from "../health-check.ts";
 import { indexRanges, MAX_INSTANCES } from "../lrp/index-pool.ts";
 import { instance } from "../lrp/lrp.ts";
 import { SPACE_READERS } from "../roles.ts";
@@ -28,6 +29,8 @@ const placedLRP = z.object({
   name: clusterName.describe("The cluster."),
   lrp: z.string().max(253).describe("Name of the LRP there."),
   revision: z.string().max(32),
+  version: z.string().max(63).optional().describe("Identifies this version of the process."),
+  readinessCheck: readinessCheck.shape.type.optional().describe("Type of its readiness check."),
   class: z.string().max(63),
   processGUID: z.string().max(63),
   memoryMB: z.int().min(0),

@@ -8,14 +8,19 @@ import {
   listServiceEvents,
   type Serviced,
 } from "../../controllers/audit-log/service-events.ts";
-import { createInstanceEvents } from "../../controllers/audit-log/instance-events.ts";
+import { createInstanceEvents, type ObservedLRP } from "../../controllers/audit-log/instance-events.ts";
+import { listPlacedChanges, placeEvents } from "../../controllers/audit-log/placed-instances.ts";
+import { App } from "../../crds/app/app.ts";
 import { AuditLog, type AuditEvent } from "../../crds/audit-log/audit-log.ts";
 import { Build } from "../../crds/build/build.ts";
 import { eventIdentity } from "../../crds/guid.ts";
 import { LRP } from "../../crds/lrp/lrp.ts";
+import { PlacementDecision } from "../../crds/placement-decision/placement-decision.ts";
+import { Process } from "../../crds/process/process.ts";
 import { ServiceBinding } from "../../crds/service-binding/service-binding.ts";
 import { ServiceInstance } from "../../crds/service-instance/service-instance.ts";
 import { Revision } from "../../crds/revision/revision.ts";
+import type { KubeObject } from "../../kube/api/object.ts";
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";
 import { isUnreadable } from "../../kube/cache/errors.ts";
 import type { Informers } from "../../kube/cache/informers.ts";
@@ -28,9 +33,22 @@ import { keepRecentChanges, type RecentChanges, type SeenChange } from "./recent
 import { retryUnreadable } from "./retry-unreadable.ts";
 
 const SERVICED_KINDS: readonly ResourceRef[] = [ServiceInstance, ServiceBinding];
-export const WATCH_AUDIT_KINDS: readonly ResourceRef[] = [LRP, ...SERVICED_KINDS, ...OUTSIDE_AUDIT_KINDS];
+export const WATCH_AUDIT_KINDS: readonly ResourceRef[] = [
+  LRP,
+  PlacementDecision,
+  App,
+  Process,
+  ...SERVICED_KINDS,
+  ...OUTSIDE_AUDIT_KINDS,
+];
 /** Kinds whose changes are events. AuditLogs, which are large, are only read. */
-const CHANGING_KINDS: readonly ResourceRef[] = [LRP, Revision, ...SERVICED_KINDS, ...OUTSIDE_WRITTEN_KINDS];
+const CHANGING_KINDS: readonly ResourceRef[] = [
+  LRP,
+  PlacementDecision,
+  Revision,
+  ...SERVICED_KINDS,
+  ...OUTSIDE_WRITTEN_KINDS,
+];
 
 /**
  * Milliseconds between two writes of events; the first after a pause is written at once. Nobody waits for the others: no request made them, and what a
@@ -111,23 +129,32 @@ function identitiesIn(log: AuditLog): ReadonlySet<string> {
 }
 
 /**
- * Keeps only changes that may be events. Those of LRPs are judged here, in every process, as they need what was seen before; of such an object, which
+ * Keeps only changes that may be events. Those of instances are judged here, in every process, as they need what was seen before; of such an object, which
  * may be large, only the name is kept.
  */
 function createJudge(): (seen: SeenChange) => SeenChange | undefined {
   const toInstanceEvents = createInstanceEvents();
   return (seen) => {
     const { ref, change, at } = seen;
-    if (ref.kind !== LRP.kind)
+    if (!INSTANCE_KINDS.has(ref.kind))
       return isEventOfApp(seen) || isEndOfOperation(seen) || isOutsideChange(seen) ? seen : undefined;
     if (change.type !== "modified") return undefined;
-    const events = toInstanceEvents(change.old as LRP, change.object as LRP, at);
+    const events = listObserved(change).flatMap(([old, lrp]) => toInstanceEvents(old, lrp, at));
     if (events.length === 0) return undefined;
     const { apiVersion, kind, metadata } = change.object;
     const { namespace, name } = metadata;
     const object = { apiVersion, kind, metadata: { ...(namespace !== undefined && { namespace }), name } };
     return { ref, change: { ...change, old: object, object }, at, events };
   };
+}
+
+/** Kinds whose statuses show instances. */
+const INSTANCE_KINDS: ReadonlySet<string> = new Set([LRP.kind, PlacementDecision.kind]);
+
+function listObserved({ old, object }: { old: KubeObject; object: KubeObject }): [ObservedLRP, ObservedLRP][] {
+  return object.kind === LRP.kind
+    ? [[old as LRP, object as LRP]]
+    : listPlacedChanges(old as PlacementDecision, object as PlacementDecision);
 }
 
 /** A new revision, or a build's new state. */
@@ -156,6 +183,7 @@ function listEvents(read: Reader, seen: SeenChange): readonly AuditEvent[] {
     return listRevisionEvents(read, change.object as Revision, at);
   if (ref.kind === Build.kind && change.type === "modified")
     return listBuildEvents(read, change.old as Build, change.object as Build, at);
+  if (ref.kind === PlacementDecision.kind) return placeEvents(read, change.object.metadata, events);
   const serviced = toServiced(seen);
   return serviced ? listServiceEvents(read, serviced.old, serviced.object, at) : events;
 }

@@ -1,4 +1,4 @@
-// `npm run e2e -- --on laptop|cluster|node [--cf PATH] [--only PATTERN] [journey …]`: the journeys alone. Ends in one line with their count.
+// `npm run e2e -- --on laptop|clusters|cluster|node [--cf PATH] [--only PATTERN] [journey …]`: the journeys alone. Ends in one line with their count.
 import { join } from "node:path";
 import { Command, Option } from "commander";
 import { runVitest } from "../../scripts/run-vitest.ts";
@@ -9,13 +9,15 @@ import { SHARED_PLATFORM, sharePlatform } from "./support/shared-platform.ts";
 
 const program = new Command()
   .addOption(
-    new Option("--on <place>", "where the platform runs").choices(["laptop", "cluster", "node"]).default("laptop"),
+    new Option("--on <place>", "where the platform runs")
+      .choices(["laptop", "clusters", "cluster", "node"])
+      .default("laptop"),
   )
   .option("--cf <path>", "a stock cf v8 (default: CF_BIN, else cf on the path)")
   .option("--only <pattern>", "the tests of them whose titles match")
   .argument("[journeys...]", "names of journeys; all unless said")
   .parse();
-const { on, cf, only } = program.opts<{ on: "laptop" | "cluster" | "node"; cf?: string; only?: string }>();
+const { on, cf, only } = program.opts<{ on: "laptop" | "clusters" | "cluster" | "node"; cf?: string; only?: string }>();
 const names = program.args;
 
 /** Journeys of `npm run test:all` there. By name: cf.e2e, cup.e2e, and node-traffic.e2e, which takes a quarter of an hour. */
@@ -23,7 +25,9 @@ const NODE_JOURNEYS = ["node.e2e"];
 
 const OWN_PLATFORM = /^(node|kill|deployments)/;
 
-const reason = { laptop: () => undefined, cluster: whyNoControlPlane, node: whyNoNode }[on]();
+const reason = { laptop: () => undefined, clusters: () => undefined, cluster: whyNoControlPlane, node: whyNoNode }[
+  on
+]();
 if (reason) {
   console.log(`no ${on} to run them on: ${reason}`);
   console.log(closingLine(process.env["CI"] ? { ...NOTHING, failed: 1 } : { ...NOTHING, skipped: 1 }));

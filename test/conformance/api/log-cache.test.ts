@@ -2,7 +2,9 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { App } from "../../../crds/app/app.ts";
 import { BackendClass } from "../../../crds/backend-class/backend-class.ts";
+import { LABELS } from "../../../crds/labels.ts";
 import { LRP } from "../../../crds/lrp/lrp.ts";
+import { PlacementDecision } from "../../../crds/placement-decision/placement-decision.ts";
 import { Process } from "../../../crds/process/process.ts";
 import { keyOf } from "../../../kube/api/object.ts";
 import type { Envelope, LogQuery } from "../../../telemetry/envelope.ts";
@@ -129,6 +131,50 @@ test("metrics have Cloud Foundry's names, units and tags, and can be filtered by
   expect(Object.keys(filtered?.gauge?.metrics ?? {})).toEqual(["memory", "memory_quota"]);
   expect(kinds(await read("name_filter=none"))).toEqual(["log", "log"]);
   expect(fault(await get(`/api/v1/read/${app.guid}?name_filter=(`))[0]).toBe(400);
+});
+
+test("an app on another cluster has the metrics that are measured there, with the same tags", async () => {
+  const { kube } = bench.testEnv;
+  const there = await bench.app(await bench.space(await bench.org("far"), "away"), "shop");
+  const made = await kube.create(PlacementDecision, {
+    metadata: {
+      namespace: "far-away",
+      name: "shop.web",
+      labels: { [LABELS.app]: there.guid, [LABELS.process]: there.guid },
+    },
+    spec: {
+      segment: "shared",
+      app: there.guid,
+      processType: "web",
+      assignments: [{ cluster: "west", indexes: [{ start: 0, end: 0 }], state: "Active", reason: "Chosen" }],
+    },
+  });
+  const placed = {
+    name: "west",
+    lrp: "shop-web",
+    revision: "1",
+    class: "deployment",
+    processGUID: there.guid,
+    memoryMB: 64,
+    diskMB: 64,
+    logRateLimitBytesPerSecond: -1,
+    wanted: 1,
+    instances: [{ index: 0, state: "Running" as const, ready: true, guid: "i7" }],
+  };
+  await kube.updateStatus(PlacementDecision, { ...made, status: { clusters: [placed] } });
+  const known = lrpKey;
+  lrpKey = "far-away/shop-web";
+  try {
+    const tags = { app_name: "shop", space_name: "away", organization_name: "far", process_type: "web" };
+    await eventually(async () => {
+      const { json } = await get(`/api/v1/read/${there.guid}?envelope_types=GAUGE`);
+      expect(json.envelopes.batch).toMatchObject([
+        { source_id: there.guid, instance_id: "0", tags: { ...tags, process_instance_id: "i7" } },
+      ]);
+    });
+  } finally {
+    lrpKey = known;
+  }
 });
 
 test("stats say the same, in CF's units", async () => {

@@ -5,12 +5,13 @@ import { runCommand } from "../../../scripts/run-command.ts";
 import { startReplicatedPlatform, type ReplicatedPlatformOptions } from "./replicated-platform.ts";
 import { joinPlatform, SHARED_PLATFORM } from "./shared-platform.ts";
 import { startNodePlatform, type NodePlatformOptions } from "./node-platform.ts";
+import { addSecondCluster, wantsSecondCluster } from "./second-cluster.ts";
 import { startLaptopPlatform } from "./laptop-platform.ts";
 import type { CommandResult, HttpResponse, PlatformKind, TestPlatform, TestPlatformBase } from "./test-platform.ts";
 
 const CUP = join(import.meta.dirname, "..", "..", "..", "bin", "cup.js");
 
-/** The place that `npm run e2e -- --on …` asks for. */
+/** The place that `npm run e2e -- --on …` asks for. `clusters` is a laptop with a second cluster. */
 export function chosenPlatformKind(): PlatformKind {
   const place = process.env["CUPOLA_E2E_ON"];
   return place === "cluster" || place === "node" ? place : "laptop";
@@ -21,7 +22,7 @@ export async function startTestPlatform(
   onNode: NodePlatformOptions = {},
   onCluster: ReplicatedPlatformOptions = {},
 ): Promise<TestPlatform> {
-  if (chosenPlatformKind() === "laptop") return addClients(await startLaptopPlatform(), "kubectl");
+  if (chosenPlatformKind() === "laptop") return startLaptop();
   if (chosenPlatformKind() === "node") {
     const shared = process.env[SHARED_PLATFORM];
     if (shared) {
@@ -33,6 +34,18 @@ export async function startTestPlatform(
   }
   const { base, kubectl } = await startReplicatedPlatform(onCluster);
   return addClients(base, kubectl);
+}
+
+async function startLaptop(): Promise<TestPlatform> {
+  const laptop = addClients(await startLaptopPlatform(), "kubectl");
+  if (!wantsSecondCluster()) return laptop;
+  try {
+    await addSecondCluster(laptop);
+    return laptop;
+  } catch (error) {
+    await laptop.stop();
+    throw error;
+  }
 }
 
 /** Actions of a journey on a platform by `cup`, `kubectl` and HTTP. @param kubectl its path */

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { recordCases, type CaseRecorder } from "../../cf-recording/case-recorder.ts";
 import { whyNoCf } from "../../support/cf.ts";
+import { countOnSecondCluster, wantsSecondCluster } from "../../support/second-cluster.ts";
 import { chosenPlatformKind, startTestPlatform } from "../../support/start-test-platform.ts";
 import type { CommandResult } from "../../support/test-platform.ts";
 import { baseDroplet, stopApps } from "./apps.ts";
@@ -46,6 +47,9 @@ export function runGroup(
       await ground?.stage.stop();
     });
     describeCases(tables, () => ground!);
+    test.runIf(wantsSecondCluster())("some of them used the second cluster", async () =>
+      expect(await countOnSecondCluster(ground!.stage)).toBeGreaterThan(0),
+    );
   });
 }
 
