@@ -25,6 +25,7 @@ const PLACED_KINDS: Readonly<Record<string, readonly string[]>> = {
   "networking.k8s.io": ["ingresses", "networkpolicies"],
   "gateway.networking.k8s.io": ["httproutes", "tcproutes", "referencegrants"],
   "discovery.k8s.io": ["endpointslices"],
+  "externaldns.k8s.io": ["dnsendpoints"],
   "coordination.k8s.io": ["leases"],
   "rbac.authorization.k8s.io": ["roles", "rolebindings"],
   "kpack.io": ["builds"],

@@ -4,9 +4,8 @@ import { Cluster } from "../../crds/cluster/cluster.ts";
 import { CLUSTER_NAME_LABEL, LOCAL_CLUSTER } from "../../crds/cluster/local-cluster.ts";
 import type { Reader } from "../../kube/cache/reader.ts";
 import type { PlacementDecision } from "../../crds/placement-decision/placement-decision.ts";
-import type { KubeObject } from "../../kube/api/object.ts";
 import type { ReconcileContext } from "../../kube/controller/controller.ts";
-import { hasReached } from "../../kube/api/resource-version.ts";
+import { createFactFilter } from "../shared/fact-filter.ts";
 import { isReachable, silentSince } from "../shared/reachable.ts";
 import type { ClusterFacts } from "./plan.ts";
 
@@ -76,18 +75,6 @@ export function createRunnerFilter(): (one: BackendClass) => boolean {
     status?.capabilities?.["indexes"],
     metadata.deletionTimestamp,
   ]);
-}
-
-function createFactFilter<T extends KubeObject>(factsOf: (object: T) => unknown): (object: T) => boolean {
-  const last = new Map<string, { version: string; facts: string }>();
-  return (object) => {
-    const { name, resourceVersion: version = "" } = object.metadata;
-    const known = last.get(name);
-    if (known && hasReached(known.version, version)) return false;
-    const facts = JSON.stringify(factsOf(object));
-    last.set(name, { version, facts });
-    return known?.facts !== facts;
-  };
 }
 
 /** Whether a cluster answers whose instances are not known yet. Those of one that is given up are never read. */

@@ -1,6 +1,6 @@
 // The Cluster kind: a Kubernetes cluster besides the platform's own, on which apps may run.
 import { z } from "zod";
-import { immutable, listMap, readyStatus, type Resource } from "../../kube/api/resource.ts";
+import { immutable, listMap, listSet, readyStatus, withRules, type Resource } from "../../kube/api/resource.ts";
 import { CATEGORY, GROUP } from "../groups.ts";
 import { defineKind } from "../kind.ts";
 import { refTo } from "../schema-fields.ts";
@@ -21,6 +21,8 @@ const taint = z.object({
   key: z.string().min(1).max(253),
   value: z.string().max(63).optional(),
 });
+
+const ipAddress = withRules(z.string().min(2).max(45), [{ rule: "isIP(self)", message: "must be an IP address" }]);
 
 export const Cluster = defineKind({
   group: GROUP,
@@ -67,6 +69,11 @@ export const Cluster = defineKind({
         .default(false)
         .describe(
           "Takes nothing new, and its instances move to other clusters: each ends here when its successor takes requests.",
+        ),
+      routerAddresses: listSet(z.array(ipAddress).max(10))
+        .default([])
+        .describe(
+          "IP addresses at which clients reach its routers, for the DNS records of apps there. Those of the platform's own cluster are the parameter addresses of its router's BackendClass.",
         ),
       weight: z.int().min(1).max(1000).default(100).describe("Share of new processes, beside those of others."),
       allowDeletes: z

@@ -17,6 +17,7 @@ import { statefulSetRunner } from "../../backends/runners/statefulset/statefulse
 import { jobRunner } from "../../backends/runners/job/job.ts";
 import { hostLauncher } from "../../backends/runners/process/runner-context.ts";
 import { createProcessRunner } from "../../backends/runners/process/process.ts";
+import { dnsRecordsController } from "../../controllers/route-binding/dns-records.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import type { Controller } from "../../kube/controller/controller.ts";
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";
@@ -124,7 +125,7 @@ export function listTranslatorSingletons(operations: readonly Operation[]): Sing
   ];
 }
 
-/** Classes that only translate objects to objects: controllers without anything to start or stop. */
+/** Operations that only translate objects to objects: controllers without anything to start or stop. */
 const TRANSLATOR_CONTROLLERS: Partial<Record<Operation, () => Controller[]>> = {
   "deployment-runner": deploymentRunner,
   "instance-index": () => [...createInstanceIndex(NO_CLIENT).controllers],
@@ -132,9 +133,10 @@ const TRANSLATOR_CONTROLLERS: Partial<Record<Operation, () => Controller[]>> = {
   "job-runner": jobRunner,
   "ingress-router": ingressRouter,
   "gateway-router": gatewayRouter,
+  "dns-records": () => [dnsRecordsController()],
 };
 
-/** The controllers of those classes. One that several of them share runs once. */
+/** The controllers of those operations. One that several of them share runs once. */
 export function listTranslatorControllers(operations: readonly Operation[]): Controller[] {
   return [...new Set(operations.flatMap((operation) => TRANSLATOR_CONTROLLERS[operation]?.() ?? []))];
 }

@@ -191,6 +191,23 @@ describe.skipIf(reason)("the chart", () => {
     expect(await render({ ...VALUES, ssh: null })).not.toEqual([]);
   });
 
+  test("DNS records are written where the values say so, on a hub, with the addresses of its routers", async () => {
+    const routers = { ingress: { enabled: true, addresses: ["192.0.2.7", "2001:db8::7"] } };
+    const roleOf = (objects: Rendered[]): unknown => rulesOf(objects, "ClusterRole", "dns-records");
+    const settingsOf = (objects: Rendered[]): string | undefined =>
+      objects.find(({ kind, metadata }) => kind === "ConfigMap" && metadata.name === "cupola-settings")?.data?.[
+        "settings.yaml"
+      ];
+    const objects = await render({ ...VALUES, routers, dnsRecords: { enabled: true } });
+    const runs = objects.find(({ kind, metadata }) => kind === "Deployment" && metadata.name === "cupola-controllers");
+    expect(runs && operationsOf(runs)).toContain("dns-records");
+    expect(JSON.stringify(roleOf(objects))).toContain("dnsendpoints");
+    expect(settingsOf(objects)).toContain("addresses: 192.0.2.7,2001:db8::7");
+    expect(roleOf(await render({ ...VALUES, dnsRecords: null }))).toBeUndefined();
+    const spoke = { ...VALUES, mode: "spoke", dnsRecords: { enabled: true } };
+    expect(roleOf(await render(spoke))).toBeUndefined();
+  });
+
   test("no pod takes more of a node's disk than the values say", async () => {
     const deployments = (await render({ ...VALUES, scratch: { megabytes: 2048 } })).filter(
       ({ kind }) => kind === "Deployment",

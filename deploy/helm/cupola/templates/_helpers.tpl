@@ -44,6 +44,7 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{- if .Values.taskRunners.job.enabled }}{{ $backends = append $backends "job-runner" }}{{ end -}}
 {{- if .Values.routers.ingress.enabled }}{{ $backends = append $backends "ingress-router" }}{{ end -}}
 {{- if .Values.routers.gateway.enabled }}{{ $backends = append $backends "gateway-router" }}{{ end -}}
+{{- if and (not $isSpoke) (.Values.dnsRecords).enabled }}{{ $backends = append $backends "dns-records" }}{{ end -}}
 {{- $components := list
   (dict "name" "api" "operations" (list "api"))
   (dict "name" "controllers" "operations" (concat (list "controllers") $backends))

@@ -78,5 +78,6 @@ spec: { name: {{ $stack.name }}, description: {{ $stack.description | default $s
 {{- with $values.routers.gateway.tcpPorts }}{{ $_ := set $parameters "tcpPorts" . }}{{ end -}}
 {{- with $values.routers.gateway.tcpGroup }}{{ $_ := set $parameters "tcpGroup" . }}{{ end -}}
 {{- end -}}
+{{- with (get $values.routers .name | default dict).addresses }}{{ $_ := set $parameters "addresses" (join "," .) }}{{ end -}}
 {{- $parameters | toJson -}}
 {{- end }}
