@@ -36,6 +36,7 @@ import { sharedInstanceController } from "./service-instance/shared.ts";
 import { serviceInstanceController } from "./service-instance/service-instance.ts";
 import { spaceController } from "./space/space.ts";
 import { isOfHub } from "./spoke/plan.ts";
+import { spokeCleanUpController } from "./spoke/clean-up.ts";
 import { spokeController } from "./spoke/spoke.ts";
 import type { StartGate } from "./shared/start-gate.ts";
 import type { HasContent } from "./shared/has-content.ts";
@@ -64,7 +65,7 @@ export const policyControllers: readonly Controller[] = [policyTemplateControlle
 
 /** Controllers of the operation `agent`, on a cluster that runs what a hub makes there. */
 export function spokeControllers(): Controller[] {
-  return [spokeController, spokeRegistrySecretController(isOfHub)];
+  return [spokeController, spokeCleanUpController(), spokeRegistrySecretController(isOfHub)];
 }
 
 const NO_OTHER_CLUSTERS: ObserveClusters = { observe: () => undefined, onChange: () => () => undefined };

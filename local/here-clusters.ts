@@ -8,6 +8,7 @@ import { createDirectoryStore } from "../blobs/directory/directory-store.ts";
 import { createProcessRunner, type ProcessRunner } from "../backends/runners/process/process.ts";
 import { hostLauncher } from "../backends/runners/process/runner-context.ts";
 import { BackendClass } from "../crds/backend-class/backend-class.ts";
+import { spokeCleanUpController } from "../controllers/spoke/clean-up.ts";
 import { Cluster } from "../crds/cluster/cluster.ts";
 import { HERE_LABEL } from "../crds/cluster/local-cluster.ts";
 import { LRP } from "../crds/lrp/lrp.ts";
@@ -210,7 +211,8 @@ async function runRunner(
   disposables: AsyncDisposableStack,
 ): Promise<void> {
   const abort = new AbortController();
-  const run = runControllers({ ...deps, controllers, ownership: CONTROLLER_SETTINGS, signal: abort.signal });
+  const all = [...controllers, spokeCleanUpController()];
+  const run = runControllers({ ...deps, controllers: all, ownership: CONTROLLER_SETTINGS, signal: abort.signal });
   disposables.defer(async () => {
     abort.abort();
     await run.stopped;

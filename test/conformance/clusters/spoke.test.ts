@@ -51,6 +51,7 @@ import { startLink, type Link } from "../../clusters/link.ts";
 import { eventually } from "../../eventually.ts";
 import { connect, type Api } from "../kubernetes/api.ts";
 import type { Attempt } from "../permissions/attempt.ts";
+import { cleanUpTests } from "./spoke-clean-up.ts";
 import { leavingTests } from "./leaving.ts";
 import { hubLRP, listHubAttacks, listHubDuties, listHubReads, type SpokePlaces } from "./hub-attempts.ts";
 import { leadToProcess, pushLine } from "./spoke-logs.ts";
@@ -191,21 +192,24 @@ describe.skipIf(reason)("a spoke", () => {
     await leadToProcess(spoke, { address: OUTSIDE, port });
   }
 
+  async function tokenOf(plane: ControlPlane, account: string): Promise<string> {
+    const client = plane === planes.hub ? hub : spoke;
+    const path = `/api/v1/namespaces/${SYSTEM_NAMESPACE}/serviceaccounts/cupola-${account}/token`;
+    const body = { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: {} };
+    return ((await client.raw("POST", path, body)) as { status: { token: string } }).status.token;
+  }
+
   async function start(
     plane: ControlPlane,
     operations: Operation[],
     account: string,
     listen: PlatformOptions["listen"] = { host: "127.0.0.1", port: 0 },
   ): Promise<RunningPlatform> {
-    const client = plane === planes.hub ? hub : spoke;
-    const path = `/api/v1/namespaces/${SYSTEM_NAMESPACE}/serviceaccounts/cupola-${account}/token`;
-    const body = { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: {} };
-    const { status } = (await client.raw("POST", path, body)) as { status: { token: string } };
     const onRequest = ({ method, path: at, code }: RequestRecord): void => {
       if (code === 403 && account === "agent") refused.push(`${method} ${at.split("?")[0]}`);
     };
     const platform = await startPlatform({
-      access: { server: plane.url, ca: plane.ca, auth: { kind: "token", token: status.token } },
+      access: { server: plane.url, ca: plane.ca, auth: { kind: "token", token: await tokenOf(plane, account) } },
       operations,
       data: join(home, account),
       listen,
@@ -378,6 +382,13 @@ describe.skipIf(reason)("a spoke", () => {
     await cf.call("POST", `/v3/apps/${app.guid}/actions/start`);
     await eventually(async () => expect(await lrpsThere()).toHaveLength(1));
   }, 90_000);
+
+  test("loses the Secrets that nothing uses any more, and an empty namespace of the hub, by its agent alone", async () => {
+    const auth = { kind: "token", token: await tokenOf(planes.spoke, "agent") } as const;
+    const agent = createClient({ server: planes.spoke.url, ca: planes.spoke.ca, auth });
+    ends.push(() => agent.close());
+    await cleanUpTests(agent, { spoke, own: OWN });
+  }, 60_000);
 
   leavingTests(() => ({ hub, cf, app, link, namespace: OWN, lrpsThere }));
 
