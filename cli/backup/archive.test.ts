@@ -14,6 +14,16 @@ const header: ArchiveHeader = { format: FORMAT, version: "1", exportedAt: "now",
 const record: ArchiveRecord = {
   object: { apiVersion: "v1", kind: "App", metadata: { name: "a", uid: "u", labels: {}, annotations: {} }, spec: {} },
 };
+/** As somebody writes it by hand. */
+function objectWith(kind: string, rest: object, metadata: object = {}): object {
+  const object = {
+    apiVersion: "v1",
+    kind,
+    metadata: { name: "a", uid: "u", labels: {}, annotations: {}, ...metadata },
+  };
+  return { object: { ...object, ...rest } };
+}
+const OWNER = { apiVersion: "v1", kind: "App", name: "a", uid: "u" };
 const END = '{"end":{"lines":1}}';
 
 function fileOf(content: string | Buffer): string {
@@ -66,6 +76,30 @@ test.each<[string, string | Buffer, RegExp]>([
   ["with a line too few", lines(header, END), /not complete/],
   ["a line of no JSON", lines(header, "{", END), /line 2/],
   ["a line of another form", lines(header, { object: { kind: 1 } }, END), /line 2/],
+  [
+    "a subject that is none",
+    lines(header, objectWith("RoleBinding", { subjects: [null] }), END),
+    /object\.subjects\.0/,
+  ],
+  ["a spec that is no map", lines(header, objectWith("App", { spec: [] }), END), /line 2: object\.spec/],
+  ["a condition that is none", lines(header, objectWith("App", { status: { conditions: [1] } }), END), /conditions\.0/],
+  [
+    "data of a Secret that is no text",
+    lines(header, objectWith("Secret", { data: { a: {} } }), END),
+    /object\.data\.a/,
+  ],
+  ["a name that is a path", lines(header, objectWith("Org", {}, { name: ".." }), END), /metadata\.name must be a name/],
+  [
+    "an owner that is a path",
+    lines(header, objectWith("App", {}, { ownerReferences: [{ ...OWNER, name: "a/../b" }] }), END),
+    /ownerReferences\.0\.name must be a name/,
+  ],
+  [
+    "levels without end",
+    lines(header, `{"object":{"spec":${"[".repeat(100_000)}${"]".repeat(100_000)}}}`, END),
+    /line 2 has more than 64 levels/,
+  ],
+  ["an encrypted line that is none", lines(header, { encrypted: null }, END), /line 2: encrypted/],
   ["a line of 40 MB in 40 KB", lines(header, `"${"a".repeat(40_000_000)}"`, END), /a line has more than/],
 ])("%s", async (_what, content, message) => {
   await expect(readAll(fileOf(content))).rejects.toThrow(message);

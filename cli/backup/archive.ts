@@ -5,6 +5,7 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createGunzip, createGzip } from "node:zlib";
 import { z } from "zod";
+import { findJsonExcess } from "../../kube/api/json-bounds.ts";
 import { Failure } from "../failure.ts";
 
 export const FORMAT = "cupola-export/1";
@@ -14,27 +15,39 @@ const MAX_LINE_BYTES = 4 * 2 ** 20;
 const MAX_LINES = 2_000_000;
 const MAX_BYTES = 64 * 2 ** 30;
 
+/** Of one line. Deeper values cannot be written to an API server. */
+const LINE_BOUNDS = { depth: 64, values: 1_000_000, members: 100_000 };
+
 const text = z.string().max(253);
+/** Part of a path at the API server. */
+const pathSegment = text.regex(/^(?!\.{1,2}$)[^/%]+$/, "must be a name");
 const strings = z.record(z.string().max(317), z.string().max(262_144));
 const owner = z.object({
   apiVersion: text,
   kind: text,
-  name: text,
+  name: pathSegment,
   uid: text,
   controller: z.boolean().optional(),
   blockOwnerDeletion: z.boolean().optional(),
 });
+const map = z.record(z.string(), z.unknown());
+/** Besides the metadata only the forms that an import reads. The API server checks all. */
 const exportedObject = z.looseObject({
   apiVersion: text,
   kind: text,
   metadata: z.strictObject({
-    name: text.min(1),
-    namespace: text.optional(),
+    name: pathSegment,
+    namespace: pathSegment.optional(),
     uid: text,
     labels: strings,
     annotations: strings,
     ownerReferences: z.array(owner).max(100).optional(),
   }),
+  spec: map.optional(),
+  status: z.looseObject({ conditions: z.array(map).optional() }).optional(),
+  data: z.record(z.string(), z.string()).optional(),
+  roleRef: map.optional(),
+  subjects: z.array(z.looseObject({ kind: text, name: text, namespace: text.optional() })).optional(),
 });
 const header = z.strictObject({
   format: z.literal(FORMAT),
@@ -43,16 +56,14 @@ const header = z.strictObject({
   org: z.string().max(255).optional(),
   secrets: z.enum(["encrypted", "left out"]),
 });
-const record = z.union([
-  z.strictObject({ object: exportedObject, ownNamespace: text.optional() }),
-  z.strictObject({ encrypted: z.string().max(MAX_LINE_BYTES) }),
-]);
+const plainRecord = z.strictObject({ object: exportedObject, ownNamespace: pathSegment.optional() });
+const encryptedRecord = z.strictObject({ encrypted: z.string().max(MAX_LINE_BYTES) });
 const closing = z.strictObject({ end: z.strictObject({ lines: z.int().min(0) }) });
 
 export type ArchiveHeader = z.output<typeof header>;
 export type ExportedObject = z.output<typeof exportedObject>;
 /** `ownNamespace`: of an Org or a Space, the namespace that it has. `encrypted`: an object of its own. */
-export type ArchiveRecord = z.output<typeof record>;
+export type ArchiveRecord = z.output<typeof plainRecord> | z.output<typeof encryptedRecord>;
 
 /** Writes a new file that only this person may read; a file that could not be completed is removed. @throws Failure */
 export async function writeArchive(
@@ -83,7 +94,7 @@ async function* toLines(head: ArchiveHeader, records: AsyncIterable<ArchiveRecor
 
 /** Opens the file; each reading begins at its start. @throws Failure for a file that is no export */
 export async function readHeader(path: string): Promise<ArchiveHeader> {
-  for await (const line of readLines(path)) return parseLine(path, { schema: header, line, number: 1 });
+  for await (const line of readLines(path)) return parseText(path, header, { text: line, where: "line 1" });
   throw notAnExport(path, "it is empty");
 }
 
@@ -93,8 +104,7 @@ export async function* readRecords(path: string): AsyncGenerator<ArchiveRecord> 
   let previous: string | undefined;
   for await (const line of readLines(path)) {
     number += 1;
-    if (previous !== undefined && number > 2)
-      yield parseLine(path, { schema: record, line: previous, number: number - 1 });
+    if (previous !== undefined && number > 2) yield parseRecord(path, previous, `line ${number - 1}`);
     previous = line;
   }
   if (number < 2 || previous === undefined) throw incomplete(path);
@@ -103,20 +113,22 @@ export async function* readRecords(path: string): AsyncGenerator<ArchiveRecord> 
 }
 
 /** A decrypted Secret. @throws Failure */
-export function parseExportedObject(path: string, value: unknown): ExportedObject {
-  const found = exportedObject.safeParse(value);
-  if (found.success) return found.data;
-  throw notAnExport(path, `a Secret: ${found.error.issues[0]?.message ?? ""}`);
+export function parseExportedObject(path: string, json: string): ExportedObject {
+  return parseText(path, exportedObject, { text: json, where: "a Secret" });
 }
 
-function parseLine<T>(
-  path: string,
-  { schema, line, number }: { schema: z.ZodType<T>; line: string; number: number },
-): T {
-  const found = schema.safeParse(tryParse(line));
+function parseRecord(path: string, line: string, where: string): ArchiveRecord {
+  const isEncrypted = line.startsWith('{"encrypted":');
+  return parseText<ArchiveRecord>(path, isEncrypted ? encryptedRecord : plainRecord, { text: line, where });
+}
+
+function parseText<T>(path: string, schema: z.ZodType<T>, { text, where }: { text: string; where: string }): T {
+  const excess = findJsonExcess(text, LINE_BOUNDS);
+  if (excess !== undefined) throw notAnExport(path, `${where} has ${excess}`);
+  const found = schema.safeParse(tryParse(text));
   if (found.success) return found.data;
   const [issue] = found.error.issues;
-  throw notAnExport(path, `line ${number}: ${issue?.path.join(".") ?? ""} ${issue?.message ?? ""}`.trimEnd());
+  throw notAnExport(path, `${where}: ${issue?.path.join(".") ?? ""} ${issue?.message ?? ""}`.trimEnd());
 }
 
 function tryParse(line: string): unknown {

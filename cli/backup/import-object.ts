@@ -2,6 +2,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { IMPORT_FIELD_MANAGER, SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import { ANNOTATIONS } from "../../crds/labels.ts";
+import { Org } from "../../crds/org/org.ts";
 import { originalUidOf } from "../../crds/origin.ts";
 import type { Condition, KubeObject, OwnerReference } from "../../kube/api/object.ts";
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";
@@ -10,7 +11,7 @@ import { isAlreadyExists, KubeError } from "../../kube/client/errors.ts";
 import { Failure } from "../failure.ts";
 import type { ExportedObject } from "./archive.ts";
 import { findExportedKind, IN_EACH_INSTALLATION, KUBERNETES_KINDS, NAMESPACE_OWNERS } from "./exported-kinds.ts";
-import { keepKnownSpaces } from "./known-spaces.ts";
+import { keepKnownPlaces } from "./known-places.ts";
 import {
   isImportOf,
   namespaceOf,
@@ -29,6 +30,8 @@ export interface ImportTarget {
   kube: KubeClient;
   /** Grows with each org and space. */
   namespaces: Map<string, string>;
+  /** Object names of the orgs; grows with each. */
+  orgs: Set<string>;
   /** Called once for each object, and for each entry of one that is left out. */
   count(outcome: Outcome): void;
 }
@@ -38,7 +41,7 @@ export type Outcome = "created" | "taken over" | "there already" | "left out";
 /** Creates the object and its status. Controllers skip it until `releaseObject`. @throws Failure, KubeError */
 export async function importObject(target: ImportTarget, object: ExportedObject): Promise<void> {
   requireImportable(object);
-  const known = keepKnownSpaces(object, target.namespaces);
+  const known = keepKnownPlaces(object, target);
   const placed = known && (await place(target, known.object));
   if (!placed) return target.count("left out");
   for (let entry = 0; entry < known.leftOut; entry += 1) target.count("left out");
@@ -50,14 +53,16 @@ async function write(target: ImportTarget, object: ExportedObject, placed: Place
   const draft = planDraft(object, placed);
   const { found, outcome } = await put(target.kube, ref, { draft, object });
   target.count(outcome);
+  if (object.kind === Org.kind) target.orgs.add(object.metadata.name);
   if (found.metadata.annotations?.[ANNOTATIONS.importing] !== undefined)
     await writeStatus(target, ref, { object, found });
 }
 
 /** Lets controllers reconcile the object. @throws KubeError */
-export async function releaseObject({ kube, namespaces }: ImportTarget, object: ExportedObject): Promise<void> {
+export async function releaseObject(target: ImportTarget, object: ExportedObject): Promise<void> {
+  const { kube, namespaces } = target;
   if (NAMESPACE_OWNERS.has(object.kind) || KUBERNETES_KINDS.has(object.kind)) return;
-  const known = keepKnownSpaces(object, namespaces);
+  const known = keepKnownPlaces(object, target);
   if (!known) return;
   const key = keyOf(known.object, namespaces);
   const ref = refOf(object);

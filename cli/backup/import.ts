@@ -106,7 +106,8 @@ async function restore(
 ): Promise<Result> {
   const outcomes: Record<Outcome, number> = { created: 0, "taken over": 0, "there already": 0, "left out": 0 };
   const tell = createTeller(progress, total);
-  const target: ImportTarget = { kube, namespaces: new Map(), count: (outcome) => void (outcomes[outcome] += 1) };
+  const count = (outcome: Outcome): void => void (outcomes[outcome] += 1);
+  const target: ImportTarget = { kube, namespaces: new Map(), orgs: new Set(), count };
   progress.step(`Importing ${total} objects into ${kube.server}`);
   await forEachInOrder(readEntries(archive), async ({ object, ownNamespace }) => {
     await importObject(target, object);

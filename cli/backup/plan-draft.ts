@@ -145,7 +145,7 @@ function toSpaceCredentials(data: unknown, namespaces: NamespaceMap): Record<str
   );
 }
 
-/** Fields `namespace`, wherever they are. Another name stays: it is the system namespace's, or says nothing of rights (known-spaces.ts). */
+/** Fields `namespace`, wherever they are. Another name stays: it is the system namespace's, or says nothing of rights (known-places.ts). */
 function mapNamespaces(value: unknown, namespaces: NamespaceMap): unknown {
   if (Array.isArray(value)) return value.map((one) => mapNamespaces(one, namespaces));
   if (typeof value !== "object" || value === null) return value;

@@ -37,7 +37,7 @@ test.each(["x25519", "ec", "rsa"] as const)("%s: only the private key reads", as
   const [pub = "", key = "", other = ""] = save(publicKey, privateKey, PAIRS[type]().privateKey);
   const text = await (await loadEncryptor(pub)).encrypt(secret);
   expect(text).not.toContain("hidden");
-  expect(await (await loadDecryptor(key)).decrypt(text)).toEqual(secret);
+  expect(JSON.parse(await (await loadDecryptor(key)).decrypt(text))).toEqual(secret);
   await expect((await loadDecryptor(other)).decrypt(text)).rejects.toThrow(/cannot be decrypted/);
 });
 

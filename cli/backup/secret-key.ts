@@ -14,8 +14,8 @@ export interface Encryptor {
 }
 
 export interface Decryptor {
-  /** @throws Failure when the key is another one */
-  decrypt(secret: string): Promise<unknown>;
+  /** An object as JSON, which nobody has parsed yet. @throws Failure when the key is another one */
+  decrypt(secret: string): Promise<string>;
 }
 
 /** @throws Failure when the file holds no public key for encryption */
@@ -46,7 +46,7 @@ export async function loadDecryptor(path: string): Promise<Decryptor> {
     async decrypt(secret) {
       try {
         const { plaintext } = await compactDecrypt(secret, key, options);
-        return JSON.parse(Buffer.from(plaintext).toString("utf8"));
+        return Buffer.from(plaintext).toString("utf8");
       } catch (cause) {
         throw new Failure(`a Secret of the export cannot be decrypted with ${path}`, {
           next: "give the private key that belongs to the public key of the export",

@@ -1,4 +1,4 @@
-// Leaves out what would open an imported object to a namespace of no space of the export: there it may be another tenant's.
+// Leaves out what would open an imported object to a space or an org that the export lacks: there the name may be another tenant's, today or later.
 // Roles and network policies become those of the namespaces and apps there. Pure.
 import type { AppPolicy } from "../../crds/app-policy/app-policy.ts";
 import { appPolicyName, endsWithApps } from "../../crds/app-policy/rules.ts";
@@ -11,15 +11,38 @@ export interface KnownPart {
   leftOut: number;
 }
 
+/** Orgs and spaces of the export that are on the other cluster. */
+export interface KnownPlaces {
+  namespaces: NamespaceMap;
+  /** Object names. */
+  orgs: ReadonlySet<string>;
+}
+
 /** Undefined when the whole object is left out. Its spec names namespaces as the export does, its subjects as they are there. */
-export function keepKnownSpaces(object: ExportedObject, namespaces: NamespaceMap): KnownPart | undefined {
-  const spec = (object as { spec?: Record<string, unknown> }).spec ?? {};
+export function keepKnownPlaces(object: ExportedObject, { namespaces, orgs }: KnownPlaces): KnownPart | undefined {
+  const { spec = {} } = object;
   if (object.kind === "AppPolicy")
     return keepIf(toPolicyThere(object, namespaces), isKnown(spec["source"], namespaces));
   if (object.kind === "ServiceBinding") return keepIf(object, isKnown(spec["instanceRef"], namespaces));
   if (object.kind === "RoleBinding") return keepSubjects(object, namespaces);
   if (object.kind === "Route" || object.kind === "ServiceInstance") return keepEntries(object, spec, namespaces);
+  if (object.kind === "Domain") return keepSharedOrgs(object, orgs);
+  if (object.kind === "ServicePlan") return keepVisibility(object, orgs);
   return { object, leftOut: 0 };
+}
+
+function keepSharedOrgs(object: ExportedObject, orgs: ReadonlySet<string>): KnownPart {
+  const list = keep(object.spec?.["sharedOrgs"], (one) => orgs.has(String(one)));
+  if (!list) return { object, leftOut: 0 };
+  return { object: { ...object, spec: { ...object.spec, sharedOrgs: list.kept } }, leftOut: list.leftOut };
+}
+
+function keepVisibility(object: ExportedObject, orgs: ReadonlySet<string>): KnownPart {
+  const visibility = (object.spec?.["visibility"] ?? {}) as Record<string, unknown>;
+  const list = keep(visibility["orgs"], (one) => orgs.has(String(one)));
+  if (!list) return { object, leftOut: 0 };
+  const spec = { ...object.spec, visibility: { ...visibility, orgs: list.kept } };
+  return { object: { ...object, spec }, leftOut: list.leftOut };
 }
 
 function keepIf(object: ExportedObject, isKept: boolean): KnownPart | undefined {
@@ -60,18 +83,14 @@ function keep(list: unknown, isKept: (one: unknown) => boolean): { kept: unknown
 
 /** Service accounts of other namespaces get no role: whoever has a namespace of that name there makes accounts in it. */
 function keepSubjects(object: ExportedObject, namespaces: NamespaceMap): KnownPart | undefined {
-  const { subjects } = object as { subjects?: unknown };
-  if (!Array.isArray(subjects)) return { object, leftOut: 0 };
-  const kept = subjects.flatMap((one: Subject) => mapSubject(one, namespaces) ?? []);
+  const { subjects } = object;
+  if (!subjects) return { object, leftOut: 0 };
+  const kept = subjects.flatMap((one) => mapSubject(one, namespaces) ?? []);
   if (kept.length === 0) return undefined;
   return { object: { ...object, subjects: kept }, leftOut: subjects.length - kept.length };
 }
 
-interface Subject {
-  kind: string;
-  name: string;
-  namespace?: string;
-}
+type Subject = NonNullable<ExportedObject["subjects"]>[number];
 
 /** The user of one service account, and the group of all of a namespace. */
 const ACCOUNTS = /^(system:serviceaccounts?:)([^:]+)(.*)$/;
@@ -89,7 +108,7 @@ function mapSubject(subject: Subject, namespaces: NamespaceMap): Subject | undef
 
 /** Its controller fills in the uids of the apps there: by those of the originals it would delete the policy. A policy of the CF API is known by the name of what it says. */
 function toPolicyThere(object: ExportedObject, namespaces: NamespaceMap): ExportedObject {
-  const { status } = object as { status?: AppPolicy["status"] };
+  const { status } = object;
   const { sourceUID: _source, destinationUID: _destination, ...kept } = status ?? {};
   return {
     ...object,
