@@ -2,7 +2,7 @@
 import { hash, randomBytes } from "node:crypto";
 import type { KubeObject } from "../kube/api/object.ts";
 import { STABLE_LABELS } from "./labels.ts";
-import { createdTimeOf } from "./origin.ts";
+import { createdTimeOf, originalUidOf } from "./origin.ts";
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
@@ -51,8 +51,12 @@ export function isGUID(text: string): boolean {
 
 /** The GUID of an object: its label, or its uid until the first reconcile writes the label. */
 export function guidOf(object: KubeObject): string {
-  const label = object.metadata.labels?.[STABLE_LABELS.guid];
-  return label && isGUID(label) ? label : (object.metadata.uid ?? "");
+  return labelledGUIDOf(object) ?? object.metadata.uid ?? "";
+}
+
+function labelledGUIDOf({ metadata }: KubeObject): string | undefined {
+  const label = metadata.labels?.[STABLE_LABELS.guid];
+  return label && isGUID(label) ? label : undefined;
 }
 
 /** Largest difference between the clocks of an API replica and of kube-apiserver. A GUID may be used for that long after it was made. */
@@ -77,7 +81,7 @@ export function ageSortKey({ metadata: { creationTimestamp = "", uid = "" } }: K
   return `${creationTimestamp} ${uid}`;
 }
 
-/** Sort key of CF lists: creation, then GUID. */
+/** Sort key of CF lists: creation, then GUID. An imported object without a GUID of its own, as a web process is, keeps the place of its original. */
 export function creationSortKey(object: KubeObject): string {
-  return `${createdTimeOf(object) ?? ""} ${guidOf(object)}`;
+  return `${createdTimeOf(object) ?? ""} ${labelledGUIDOf(object) ?? originalUidOf(object)}`;
 }

@@ -1,5 +1,8 @@
 // Times of imported objects.
 import { expect, test } from "vitest";
+import type { KubeObject } from "../kube/api/object.ts";
+import { creationSortKey } from "./guid.ts";
+import { ANNOTATIONS } from "./labels.ts";
 import { createdTimeOf, originalUpdateOf } from "./origin.ts";
 
 const CREATED = "2026-01-01T00:00:00Z";
@@ -18,4 +21,14 @@ test("an imported object shows the times of its original", () => {
 
 test.each(["", "soon"])("the time %j counts as none", (time) => {
   expect([createdTimeOf(withTimes(time)), originalUpdateOf(withTimes(time))]).toEqual([CREATED, undefined]);
+});
+
+test("an imported web process, which has no GUID of its own, keeps its place among those of the same second", () => {
+  const created = { [ANNOTATIONS.originalCreated]: "2026-01-01T00:00:00Z" };
+  const make = (uid: string, originalUid: string): KubeObject => ({
+    apiVersion: "cupola.dev/v1alpha1",
+    kind: "Process",
+    metadata: { name: uid, uid, annotations: { ...created, [ANNOTATIONS.originalUid]: originalUid } },
+  });
+  expect(creationSortKey(make("b", "1")) < creationSortKey(make("a", "2"))).toBe(true);
 });
