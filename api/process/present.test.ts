@@ -60,6 +60,14 @@ describe("instances", () => {
   };
   const running = { instances: [{ index: 0, state: "Running", ready: true }] };
 
+  test("of a detached process are those that run, however many and of whatever revision", () => {
+    const app = anApp(started, { status: { revision: "shop-2" } });
+    const status = { instances: [0, 1, 2].map((index) => ({ index, state: "Running", ready: true })) };
+    const process = aProcess({ type: "web", instances: 2, detached: true }, { status: { lrp: "shop-web" } });
+    const found = instancesOf(cacheOf(app, lrp(status, 1)), process);
+    expect(found.map(({ index, cfState }) => [index, cfState])).toEqual([0, 1, 2].map((index) => [index, "RUNNING"]));
+  });
+
   test.each<[string, KubeObject, KubeObject[], string[]]>([
     ["of a stopped app are down", anApp({}), [lrp(running)], ["DOWN", "DOWN"]],
     [

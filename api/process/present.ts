@@ -163,21 +163,28 @@ function findCurrentProblem({ metadata, status }: App): { reason: string; messag
   );
 }
 
-/** An entry per desired instance. Unreported ones are STARTING during a start, else DOWN; all instances of a stopped app are DOWN. */
-export function instancesOf(
-  cache: ClusterCache,
-  process: Process,
-): (Pick<LrpInstance, "index"> & Partial<RunningInstance> & { cfState: string })[] {
+type PresentedInstance = Pick<LrpInstance, "index"> & Partial<RunningInstance> & { cfState: string };
+
+/**
+ * An entry per desired instance. Unreported ones are STARTING during a start, else DOWN; all instances of a stopped app are DOWN. Of a detached process
+ * people decide what runs, whatever the app's state and revision.
+ */
+export function instancesOf(cache: ClusterCache, process: Process): PresentedInstance[] {
   const app = appOf(cache, process);
   const own = lrpOf(cache, process);
+  if (process.spec.detached && own?.status?.instances) return own.status.instances.map(toPresented);
   const lrp =
     app?.spec.state === "Started" ? (isRolloutProcess(process) ? own : answering(cache, app, own)) : undefined;
   const known = new Map((lrp?.status?.instances ?? []).map((instance) => [instance.index, instance]));
   const unreported = isRolloutProcess(process) ? { cfState: "STARTING" } : presentUnreported(app, lrp);
   return Array.from({ length: wantedInstances(process) }, (_, index) => {
     const instance = known.get(index);
-    return instance ? { ...instance, cfState: STATES[instance.state] } : { index, ...unreported };
+    return instance ? toPresented(instance) : { index, ...unreported };
   });
+}
+
+function toPresented(instance: RunningInstance): PresentedInstance {
+  return { ...instance, cfState: STATES[instance.state] };
 }
 
 /** An instance that no runner reports: STARTING until the runner first reports instances. */

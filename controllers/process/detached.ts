@@ -12,10 +12,10 @@ import { NotReady, type ReconcileContext, type ReconcileResult } from "../../kub
 import { findOpenRollout, type AppHistory } from "../shared/rollouts.ts";
 import { planLRPUpdate } from "./lrp.ts";
 
-/** The released LRPs of a process. */
-export function listDetached(read: Reader, { metadata, spec }: Process, guid: string): LRP[] {
+/** The released LRPs of a process, by their app and type: one that a Rollout made has a process GUID of its own. */
+export function listDetached(read: Reader, { metadata, spec }: Process, appGUID: string): LRP[] {
   return read
-    .list(LRP, { namespace: metadata.namespace, labels: { [LABELS.process]: guid } })
+    .list(LRP, { namespace: metadata.namespace, labels: { [LABELS.app]: appGUID } })
     .filter((lrp) => lrp.spec.detached === true && lrp.spec.processType === spec.type);
 }
 

@@ -159,7 +159,7 @@ async function reconcileProcess(
   const { guid, labels } = resolveProcessGUID(process, appGUID, context);
   const history = readHistory(app, read);
   const adopted = findAdoptedSpec(process, history);
-  const lrps = { owned: listLRPsOfProcess(read, process.metadata), detached: listDetached(read, process, guid) };
+  const lrps = { owned: listLRPsOfProcess(read, process.metadata), detached: listDetached(read, process, appGUID) };
   const planned = process.spec.detached
     ? await detachProcess(process, lrps, { history, client: context.client, decision: findDecision(process, read) })
     : (planAttached(process, lrps, context) ??
