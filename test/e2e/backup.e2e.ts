@@ -2,7 +2,7 @@
 import { cpSync, existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { runCommand } from "../../scripts/run-command.ts";
 import { eventually } from "../eventually.ts";
 import { startTestBroker, type TestBroker } from "../service-broker/test-broker.ts";
@@ -14,6 +14,12 @@ import { differences, readAllAnswers, type Answers } from "./support/v3-answers.
 const HELLO = join(import.meta.dirname, "..", "..", "examples", "hello");
 const folder = mkdtempSync(join(tmpdir(), "cupola-backup-"));
 const ARCHIVE = join(folder, "platform.jsonl.gz");
+
+/** Orgs besides those that have some of everything: `CUPOLA_BACKUP_ORGS=100 npm run e2e -- --on cluster backup`. */
+const MORE_ORGS = Number(process.env["CUPOLA_BACKUP_ORGS"] ?? "0");
+/** Some more objects take some more time. */
+const MORE_MS = MORE_ORGS * 6_000;
+vi.setConfig({ testTimeout: 120_000 + MORE_MS, hookTimeout: 300_000 + MORE_MS });
 
 /** Answers that differ, and why: docs/operate/backup.md has the same list. */
 const DIFFERENT: readonly RegExp[] = [
@@ -48,7 +54,8 @@ beforeAll(async () => {
   }
   [stage, broker] = await Promise.all([startTestPlatform(), startTestBroker()]);
   await fill(stage, broker);
-}, 300_000);
+  await fillMoreOrgs(apiOf(stage));
+});
 afterAll(async () => {
   await broker?.close();
   await stage?.stop();
@@ -125,6 +132,29 @@ async function fill(on: TestPlatform, { url, username, password }: TestBroker): 
   await make(`/v3/service_instances/${db}/relationships/shared_spaces`, { data: [{ guid: other.guid }] });
 }
 
+/** Each with a space, a manager, a private domain, an app and its route. Every org shares its domain with the one before. */
+async function fillMoreOrgs(api: Api): Promise<void> {
+  const make = (path: string, body: object): Promise<Named> => api.call("POST", path, body);
+  const to = (guid: string): object => ({ data: { guid } });
+  let before: string | undefined;
+  for (let number = 0; number < MORE_ORGS; number++) {
+    const org = await make("/v3/organizations", { name: `org-${number}` });
+    const organization = to(org.guid);
+    const space = await make("/v3/spaces", { name: "dev", relationships: { organization } });
+    const user = { data: { username: `manager-${number}` } };
+    for (const type of ["organization_user", "organization_manager"])
+      await make("/v3/roles", { type, relationships: { user, organization } });
+    const domain = await make("/v3/domains", { name: `org-${number}.example.org`, relationships: { organization } });
+    if (before !== undefined)
+      await make(`/v3/domains/${domain.guid}/relationships/shared_organizations`, { data: [{ guid: before }] });
+    const app = await make("/v3/apps", { name: "shop", relationships: { space: to(space.guid) } });
+    const relationships = { space: to(space.guid), domain: to(domain.guid) };
+    const route = await make("/v3/routes", { host: "shop", relationships });
+    await make(`/v3/routes/${route.guid}/destinations`, { destinations: [{ app: { guid: app.guid } }] });
+    before = org.guid;
+  }
+}
+
 /** As `cf add-network-policy`. Waits until the policy knows its apps, since it ends with them. */
 async function openPolicy(on: TestPlatform, source: string, destination: string): Promise<void> {
   const ports = { start: 8080, end: 8090 };
@@ -162,7 +192,13 @@ describe(`an export from a ${chosenPlatformKind()}`, () => {
       "-o",
       ARCHIVE,
     );
-    expect(said.exported).toMatchObject({ App: 3, ServiceInstance: 2, ServiceBinding: 2, Task: 1, Rollout: 1 });
+    expect(said.exported).toMatchObject({
+      App: 3 + MORE_ORGS,
+      ServiceInstance: 2,
+      ServiceBinding: 2,
+      Task: 1,
+      Rollout: 1,
+    });
     expect(said.leftOutKinds).toHaveProperty("LRP");
     const { output } = await runCommand(["gzip", "-dc", ARCHIVE], { cwd: folder, deadlineMs: 20_000 });
     for (const secret of ["hidden", btoa("hidden"), btoa(broker.password)]) expect(output).not.toContain(secret);
@@ -195,7 +231,7 @@ describe(`its import into an empty ${chosenPlatformKind()}`, () => {
     stage = await startTestPlatform();
     await empty(stage);
     cpSync(join(folder, "blobs"), join(stage.home, "data", "blobs"), { recursive: true });
-  }, 300_000);
+  });
 
   const run = (...args: string[]): ReturnType<TestPlatform["cup"]> =>
     stage.cup("import", ARCHIVE, ...access(stage), ...args);
@@ -207,7 +243,7 @@ describe(`its import into an empty ${chosenPlatformKind()}`, () => {
     expect((await apiOf(stage).call<{ resources: object[] }>("GET", "/v3/organizations")).resources).toEqual([]);
   });
 
-  test("every answer is the same, no broker is asked, no task runs", { timeout: 300_000 }, async () => {
+  test("every answer is the same, no broker is asked, no task runs", { timeout: 300_000 + MORE_MS }, async () => {
     const asked = broker.requests().length;
     const { code, output } = await run("--key", join(folder, "backup.key"));
     expect(code, output).toBe(0);
@@ -215,7 +251,7 @@ describe(`its import into an empty ${chosenPlatformKind()}`, () => {
       const after = await readAllAnswers(apiOf(stage), stage.url);
       const found = differences(before, after).filter(({ path }) => !DIFFERENT.some((one) => one.test(path)));
       expect(found).toEqual([]);
-    }, 90_000);
+    }, 90_000 + MORE_MS);
     expect(broker.requests().slice(asked)).toEqual([]);
     const { output: runs } = await stage.kubectl("get", "taskruns,stagings", "-A", "-o", "name");
     expect(runs.trim()).toBe("");

@@ -1,4 +1,4 @@
-// `npm run e2e -- --on laptop|clusters|cluster|node [--cf PATH] [--only PATTERN] [journey …]`: the journeys alone. Ends in one line with their count.
+// `npm run e2e -- --on laptop|clusters|cluster|node [--cf PATH] [--from REVISION] [--only PATTERN] [journey …]`: the journeys alone. Ends in one line with their count.
 import { join } from "node:path";
 import { Command, Option } from "commander";
 import { runVitest } from "../../scripts/run-vitest.ts";
@@ -14,16 +14,22 @@ const program = new Command()
       .default("laptop"),
   )
   .option("--cf <path>", "a stock cf v8 (default: CF_BIN, else cf on the path)")
+  .option("--from <revision>", "the commit that the journey upgrade begins with (default: the newest tag)")
   .option("--only <pattern>", "the tests of them whose titles match")
   .argument("[journeys...]", "names of journeys; all unless said")
   .parse();
-const { on, cf, only } = program.opts<{ on: "laptop" | "clusters" | "cluster" | "node"; cf?: string; only?: string }>();
+const { on, cf, only, from } = program.opts<{
+  on: "laptop" | "clusters" | "cluster" | "node";
+  cf?: string;
+  only?: string;
+  from?: string;
+}>();
 const names = program.args;
 
 /** Journeys of `npm run test:all` there. By name: cf.e2e, cup.e2e, and node-traffic.e2e, which takes a quarter of an hour. */
 const NODE_JOURNEYS = ["node.e2e"];
 
-const OWN_PLATFORM = /^(node|kill|deployments)/;
+const OWN_PLATFORM = /^(node|kill|deployments|take-over|upgrade)/;
 
 const reason = { laptop: () => undefined, clusters: () => undefined, cluster: whyNoControlPlane, node: whyNoNode }[
   on
@@ -56,6 +62,7 @@ const { count } = await runVitest({
       CUPOLA_E2E_NAMES: names.join(),
       ...(shared && { [SHARED_PLATFORM]: shared.file }),
       ...(cf && { CF_BIN: cf }),
+      ...(from && { CUPOLA_UPGRADE_FROM: from }),
     },
   },
 }).finally(() => shared?.stop());

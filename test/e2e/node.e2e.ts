@@ -27,7 +27,7 @@ describe.skipIf(reason)("installed by the chart on a node", () => {
     );
 
   beforeAll(async () => {
-    installed = await startNodePlatform({ fromPrevious: true });
+    installed = await startNodePlatform({ from: "HEAD~1" });
     stage = addClients(installed.base, installed.node.kubectl);
     client = appClient(stage);
     await client.signIn();

@@ -5,9 +5,16 @@ import { defineConfig } from "vitest/config";
 const isOnNode = process.env["CUPOLA_E2E_ON"] === "node";
 
 /** Journeys of minutes that only somebody who names them wants. */
-const BY_NAME = ["big-upload", "brokers", "clients", "operators-day", "operators-limits", "cf-replay-all"].filter(
-  (name) => process.argv.every((arg) => !arg.includes(name)),
-);
+const BY_NAME = [
+  "big-upload",
+  "brokers",
+  "clients",
+  "operators-day",
+  "operators-limits",
+  "cf-replay-all",
+  "take-over",
+  "upgrade",
+].filter((name) => process.argv.every((arg) => !arg.includes(name)));
 
 /** The cases of `cf` take minutes, too: `cf/` runs them all, `cf/push` those of one group. */
 const isOfCF = process.argv.some((arg) => /(^|\/)cf\//.test(arg));

@@ -17,7 +17,7 @@ import { startNode, type TestNode } from "../../cluster/node/node.ts";
 import { TCP_PORTS } from "../../cluster/node/traefik.ts";
 import { startNodeFront, type NodeFront } from "./node-front.ts";
 import { CHART, createOperator, type Operator } from "./operator.ts";
-import { checkOutPrevious } from "./previous-commit.ts";
+import { checkOut } from "./other-commit.ts";
 import { seedPlatform } from "./seed-platform.ts";
 import type { TestPlatformBase } from "./test-platform.ts";
 
@@ -48,8 +48,8 @@ export interface NodePlatformOptions {
   nodes?: 1 | 2;
   /** Replicas of each part of the platform, by default 1: ten processes that start at once keep two cores busy for minutes. */
   replicas?: number;
-  /** Begins with image and chart of the commit before this one, where git has it. */
-  fromPrevious?: boolean;
+  /** Begins with image and chart of this commit, where git has it. Those of the checkout unless said. */
+  from?: string;
   /** Whether metrics-server measures pods. Not unless said. */
   metricsServer?: boolean;
   /** Whether NetworkPolicies are enforced. Not unless said. */
@@ -68,7 +68,7 @@ interface BuilderPlace {
 export async function startNodePlatform({
   nodes = 1,
   replicas = 1,
-  fromPrevious = false,
+  from,
   languages = false,
   ...parts
 }: NodePlatformOptions = {}): Promise<NodePlatform> {
@@ -93,7 +93,7 @@ export async function startNodePlatform({
   };
   try {
     const values = { ...toValues(node, front.port), replicas };
-    const checkout = fromPrevious ? await checkOutPrevious(home) : undefined;
+    const checkout = from === undefined ? undefined : await checkOut(home, from);
     await operator.pushCupola(`${CUPOLA_IMAGE}:${TAG}`, checkout);
     await prepare(operator, node, { home, languages });
     await operator.install(values, checkout && join(checkout, CHART));
