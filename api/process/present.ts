@@ -165,14 +165,16 @@ function findCurrentProblem({ metadata, status }: App): { reason: string; messag
 
 type PresentedInstance = Pick<LrpInstance, "index"> & Partial<RunningInstance> & { cfState: string };
 
-/**
- * An entry per desired instance. Unreported ones are STARTING during a start, else DOWN; all instances of a stopped app are DOWN. Of a detached process
- * people decide what runs, whatever the app's state and revision.
- */
+/** Of a detached process people decide what runs, whatever the app's state and revision. */
 export function instancesOf(cache: ClusterCache, process: Process): PresentedInstance[] {
-  const app = appOf(cache, process);
   const own = lrpOf(cache, process);
-  if (process.spec.detached && own?.status?.instances) return own.status.instances.map(toPresented);
+  const reported = process.spec.detached ? own?.status?.instances : undefined;
+  return reported ? reported.map(toPresented) : desiredInstancesOf(cache, process, own);
+}
+
+/** An entry per desired instance. Unreported ones are STARTING during a start, else DOWN; all instances of a stopped app are DOWN. */
+function desiredInstancesOf(cache: ClusterCache, process: Process, own: RunningLRP | undefined): PresentedInstance[] {
+  const app = appOf(cache, process);
   const lrp =
     app?.spec.state === "Started" ? (isRolloutProcess(process) ? own : answering(cache, app, own)) : undefined;
   const known = new Map((lrp?.status?.instances ?? []).map((instance) => [instance.index, instance]));

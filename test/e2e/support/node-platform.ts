@@ -17,7 +17,7 @@ import { startNode, type TestNode } from "../../cluster/node/node.ts";
 import { TCP_PORTS } from "../../cluster/node/traefik.ts";
 import { startNodeFront, type NodeFront } from "./node-front.ts";
 import { CHART, createOperator, type Operator } from "./operator.ts";
-import { checkOut } from "./other-commit.ts";
+import { checkOut, keepKnownValues } from "./other-commit.ts";
 import { seedPlatform } from "./seed-platform.ts";
 import type { TestPlatformBase } from "./test-platform.ts";
 
@@ -96,7 +96,8 @@ export async function startNodePlatform({
     const checkout = from === undefined ? undefined : await checkOut(home, from);
     await operator.pushCupola(`${CUPOLA_IMAGE}:${TAG}`, checkout);
     await prepare(operator, node, { home, languages });
-    await operator.install(values, checkout && join(checkout, CHART));
+    if (checkout === undefined) await operator.install(values);
+    else await operator.install(keepKnownValues(checkout, CHART, values), join(checkout, CHART));
     await aim(front, node, admin);
     await seedPlatform(admin, [systemObject(Org, LOCAL_ORG, {})]);
     return { base: toBase({ node, front, operator, home, stop }), node, operator, values };

@@ -34,3 +34,20 @@ export async function findRevisionBefore(): Promise<string> {
   const { code, output } = await runCommand([...command], { cwd: CHECKOUT, deadlineMs: 60_000 });
   return code === 0 ? output.trim() : "HEAD~1";
 }
+
+/** The values that the chart of a checkout knows: it refuses others. */
+export function keepKnownValues<T extends object>(checkout: string, chart: string, values: T): T {
+  const schema = JSON.parse(readFileSync(join(checkout, chart, "values.schema.json"), "utf8")) as Schema;
+  return keepKnown(values, schema) as T;
+}
+
+interface Schema {
+  properties?: Record<string, Schema>;
+  additionalProperties?: boolean | Schema;
+}
+
+function keepKnown(value: unknown, { properties = {}, additionalProperties }: Schema): unknown {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
+  const known = Object.entries(value).filter(([key]) => additionalProperties !== false || key in properties);
+  return Object.fromEntries(known.map(([key, member]) => [key, keepKnown(member, properties[key] ?? {})]));
+}
