@@ -165,7 +165,7 @@ function findCurrentProblem({ metadata, status }: App): { reason: string; messag
 
 type PresentedInstance = Pick<LrpInstance, "index"> & Partial<RunningInstance> & { cfState: string };
 
-/** Of a detached process people decide what runs, whatever the app's state and revision. */
+/** People decide what runs of a detached process, whatever the app's state and revision. */
 export function instancesOf(cache: ClusterCache, process: Process): PresentedInstance[] {
   const own = lrpOf(cache, process);
   const reported = process.spec.detached ? own?.status?.instances : undefined;

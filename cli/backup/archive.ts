@@ -15,7 +15,7 @@ const MAX_LINE_BYTES = 4 * 2 ** 20;
 const MAX_LINES = 2_000_000;
 const MAX_BYTES = 64 * 2 ** 30;
 
-/** Of one line. Deeper values cannot be written to an API server. */
+/** Bounds of one line. Deeper values cannot be written to an API server. */
 const LINE_BOUNDS = { depth: 64, values: 1_000_000, members: 100_000 };
 
 const text = z.string().max(253);
