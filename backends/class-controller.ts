@@ -1,5 +1,6 @@
 // Publishes a class's capabilities and telemetry endpoint in the status of its BackendClass. All classes share it.
-import { type Controller, defineController } from "../kube/controller/controller.ts";
+import type { Reader } from "../kube/cache/reader.ts";
+import { type Controller, defineController, type WatchRule } from "../kube/controller/controller.ts";
 import { BackendClass } from "../crds/backend-class/backend-class.ts";
 import type { BackendRole } from "../crds/backend-class/find-class.ts";
 
@@ -7,7 +8,9 @@ import type { BackendRole } from "../crds/backend-class/find-class.ts";
 export interface ClassPublication {
   name: string;
   role: BackendRole;
-  capabilities: Readonly<Record<string, string>>;
+  capabilities: Readonly<Record<string, string>> | ((read: Reader) => Readonly<Record<string, string>>);
+  /** Objects on which the capabilities depend. */
+  watches?: readonly WatchRule[];
   endpoint?: { url: string; secretRef?: { name: string } };
 }
 
@@ -16,12 +19,15 @@ export interface ClassPublication {
  * Only the leader publishes an endpoint, since it is an address of one process.
  */
 export function classController(publication: ClassPublication): Controller {
-  const { name, role, capabilities, endpoint } = publication;
+  const { name, role, capabilities, watches = [], endpoint } = publication;
   return defineController({
     name: `class-${name}`,
     kind: endpoint ? "singleton" : "leaderless",
     for: BackendClass,
     selects: (object) => object.metadata.name === name && object.spec.role === role,
-    reconcile: () => ({ status: { capabilities, endpoint } }),
+    watches,
+    reconcile: (_object, { read }) => ({
+      status: { capabilities: typeof capabilities === "function" ? capabilities(read) : capabilities, endpoint },
+    }),
   });
 }

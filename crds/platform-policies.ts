@@ -1,4 +1,5 @@
 // Admission policies that keep the platform's own identities within what is the platform's, whatever their roles let them do (docs/security.md).
+import { ROUTE_SERVICE_PORT, ROUTE_SERVICE_PROXY } from "./route-service-proxy.ts";
 import { ONLY_PLATFORM, type AdmissionPolicy, type Validation } from "./admission-policy.ts";
 import { CONSTRAINTS_GROUP, GROUP, SYSTEM_NAMESPACE } from "./groups.ts";
 import { INTERNAL_LABELS, OBSERVE_LABELS } from "./labels.ts";
@@ -36,7 +37,7 @@ const SYSTEM_KINDS = ["leases", "roles", "rolebindings"];
 
 /** `namespaces`: which namespaces are the platform's to make and change. */
 export function platformPolicies(namespaces = namespaceOwnerPolicy()): AdmissionPolicy[] {
-  return [placePolicy(), namespaces, podSpecPolicy(), servicePolicy(), kindPolicy()];
+  return [placePolicy(), namespaces, podSpecPolicy(), servicePolicy(), endpointPolicy(), kindPolicy()];
 }
 
 export function forbid(expression: string, message: string): Validation {
@@ -230,6 +231,22 @@ function servicePolicy(): AdmissionPolicy {
       forbid(
         "(!has(object.spec.type) || object.spec.type == 'ClusterIP') && (!has(object.spec.externalIPs) || size(object.spec.externalIPs) == 0) && (!has(object.spec.externalName) || object.spec.externalName == '')",
         "Services of the platform are inside the cluster: of type ClusterIP, without external addresses and names",
+      ),
+    ],
+  };
+}
+
+/** Addresses that a Service has without a selector may be anybody's, and an ingress controller sends requests there. */
+function endpointPolicy(): AdmissionPolicy {
+  return {
+    name: "platform-endpoints.cupola.dev",
+    resources: [{ group: "discovery.k8s.io", plural: "endpointslices" }],
+    operations: ["CREATE", "UPDATE"],
+    matchConditions: [ONLY_PLATFORM],
+    validations: [
+      forbid(
+        `object.metadata.name.startsWith('${ROUTE_SERVICE_PROXY}-') && ('kubernetes.io/service-name' in ${metadataOf("object", "labels")} && object.metadata.labels['kubernetes.io/service-name'] == '${ROUTE_SERVICE_PROXY}') && has(object.ports) && object.ports.all(one, has(one.port) && one.port == ${ROUTE_SERVICE_PORT})`,
+        `EndpointSlices of the platform lead to the proxy of route services, at its port ${ROUTE_SERVICE_PORT}`,
       ),
     ],
   };

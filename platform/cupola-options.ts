@@ -32,6 +32,7 @@ export interface CupolaOptions extends LoginOptions, SSHOptions, TokenIssuerOpti
   leaseSeconds: number;
   webhookAddress?: WebhookListenOptions;
   metricsAddress?: { host: string; port: number };
+  routeServiceListen?: { host: string; port: number };
   grace: number;
 }
 
@@ -95,6 +96,11 @@ function addServingOptions(command: Command): Command {
     .option(
       "--metrics-address <host:port>",
       "serve metrics for Prometheus at /metrics, to callers whom RBAC allows (default: no metrics)",
+      parseAddress,
+    )
+    .option(
+      "--route-service-listen <host:port>",
+      "where the operation route-service listens, by plain HTTP (default: any port of loopback)",
       parseAddress,
     )
     .option("--public-url <url>", "address of the CF API as clients see it");

@@ -35,6 +35,8 @@ export interface PlatformOptions {
   login?: LoginSettings;
   /** The SSH proxy: where it listens, in the process that runs it, and `host:port` as clients see it. */
   ssh?: { listen?: { host: string; port: number }; address?: string };
+  /** Where the proxy of route services listens; default: any port of loopback. */
+  routeServices?: { listen: { host: string; port: number } };
   /** An issuer of tokens that kube-apiserver does not trust. */
   tokenIssuer?: TokenIssuerSettings;
   /** Where other replicas reach this one; default: loopback. */

@@ -44,6 +44,7 @@ import { keepInstallationKeys } from "./operations/installation-keys.ts";
 import { toOperationPermissions } from "./operations/permissions.ts";
 import { waitUntilReady } from "./startup.ts";
 import { startClusterRelay } from "./telemetry/cluster-relay.ts";
+import { startRouteServiceOperation } from "./route-services/start-route-services.ts";
 import { startHubLogs } from "./telemetry/hub-logs.ts";
 import { startLogsOperation } from "./telemetry/start-logs.ts";
 import { startClusters } from "./operations/clusters.ts";
@@ -197,6 +198,7 @@ async function startOperations(
   handlers.backends = await startBackends(context, peerServers);
   await startTelemetryOperations(context, peerServers, handlers);
   if (operations.includes("webhook")) await startWebhookOperation(context);
+  if (operations.includes("route-service")) await startRouteServiceOperation(context);
   const sshAddress = await startSSH(context);
   if (operations.includes("api") && peerServers) handlers.api = startApiOperation(context, { peerServers, sshAddress });
   if (operations.includes("controllers")) {

@@ -33,6 +33,7 @@ export async function toPlatformOptions(
     leaseSeconds: options.leaseSeconds,
     ...(options.webhookAddress && { webhook: options.webhookAddress }),
     ...(options.metricsAddress && { metrics: options.metricsAddress }),
+    ...(options.routeServiceListen && { routeServices: { listen: options.routeServiceListen } }),
     shutdown: { graceMs: options.grace * 1000, drainMs: DRAIN_MS },
     ...(options.publicUrl && { publicURL: options.publicUrl }),
   };

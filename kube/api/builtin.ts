@@ -31,6 +31,7 @@ import type {
   Service as ServiceType,
   ServiceAccount as ServiceAccountType,
 } from "kubernetes-types/core/v1.js";
+import type { EndpointSlice as EndpointSliceType } from "kubernetes-types/discovery/v1.js";
 import type {
   Ingress as IngressType,
   IngressClass as IngressClassType,
@@ -90,6 +91,7 @@ export const StatefulSet = builtin<StatefulSetType>("apps/v1", "StatefulSet", "s
 export const Job = builtin<JobType>("batch/v1", "Job", "jobs");
 export type Job = Builtin<JobType>;
 export const PodDisruptionBudget = builtin<PdbType>("policy/v1", "PodDisruptionBudget", "poddisruptionbudgets");
+export const EndpointSlice = builtin<EndpointSliceType>("discovery.k8s.io/v1", "EndpointSlice", "endpointslices");
 export const Ingress = builtin<IngressType>("networking.k8s.io/v1", "Ingress", "ingresses");
 export const IngressClass = builtin<IngressClassType>("networking.k8s.io/v1", "IngressClass", "ingressclasses", false);
 export const NetworkPolicy = builtin<NetworkPolicyType>("networking.k8s.io/v1", "NetworkPolicy", "networkpolicies");

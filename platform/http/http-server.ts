@@ -26,6 +26,8 @@ export interface HttpServerOptions {
   port: number;
   /** Required off loopback: credentials travel in every request. */
   tls?: TLSKeyPair;
+  /** It serves apps alone, behind an ingress controller, which has ended TLS. */
+  takesPlainHTTP?: true;
   api?: RequestListener;
   /** Host names of the API beside the loopback ones. */
   apiHosts?: readonly string[];
@@ -52,8 +54,8 @@ const API_HOSTS = new Set(["localhost", "127.0.0.1", "[::1]"]);
 
 /** Listens. @throws Error that names the port and the next step when it is taken. */
 export async function startHttpServer(options: HttpServerOptions): Promise<HttpServer> {
-  const { host, tls, apps } = options;
-  if (!tls && !isLoopback(host))
+  const { host, tls, apps, takesPlainHTTP } = options;
+  if (!tls && !takesPlainHTTP && !isLoopback(host))
     throw new Error(`--host ${host}: off loopback the API serves TLS only; give --tls-cert and --tls-key`);
   const state = { closing: false, upgraded: new Set<Duplex>() };
   const listener: RequestListener = (request, response) => {

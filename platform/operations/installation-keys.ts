@@ -19,6 +19,7 @@ const INSTALLATION_KEYS: Partial<Record<Operation, readonly KeptKey[]>> = {
   api: [JOB_KEY, LOGIN_KEYS, SSH_KEY],
   controllers: [ENV_KEY],
   "local-router": [ROUTE_SERVICE_KEYS],
+  "route-service": [ROUTE_SERVICE_KEYS],
   "ssh-proxy": [SSH_KEY],
 };
 

@@ -21,6 +21,8 @@ export const OPERATIONS = {
   agent: "on a cluster of another platform: binds that platform's rights in the namespaces that it makes",
   "hub-logs": "on a cluster of another platform: serves the logs and stats of the apps there to that platform",
   "log-drains": "sends the logs of apps to the log drains of their bound services",
+  "route-service":
+    "sends requests of routes to their route services, on a port of its own (classes ingress and gateway)",
   "ssh-proxy": "cf ssh into the instances of apps, on a port of its own",
 } as const;
 export type Operation = keyof typeof OPERATIONS;

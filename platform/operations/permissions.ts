@@ -22,6 +22,7 @@ import { Replica } from "../../crds/replica/replica.ts";
 import { AUDIT_WRITER_PERMISSIONS } from "../../telemetry/audit/audit-writer.ts";
 import { INSTANCE_PROBLEM_PERMISSIONS } from "../../telemetry/pods/instance-problems.ts";
 import { POD_LOG_PERMISSIONS } from "../../telemetry/pods/pod-logs.ts";
+import { ROUTE_SERVICE_PERMISSIONS, ROUTE_SERVICE_SYSTEM_PERMISSIONS } from "../route-services/permissions.ts";
 import { SSH_PERMISSIONS, SSH_SPACE_PERMISSIONS } from "../ssh/permissions.ts";
 import { HUB_LOGS_PERMISSIONS } from "../telemetry/hub-logs.ts";
 import { LOG_DRAIN_PERMISSIONS } from "../telemetry/log-drains.ts";
@@ -63,6 +64,7 @@ const SYSTEM_SECRETS: Partial<Record<Operation, readonly string[]>> = {
     ...SPACE_CREDENTIALS_SECRETS,
   ],
   "local-router": [ROUTE_SERVICE_KEYS.secretName],
+  "route-service": [ROUTE_SERVICE_KEYS.secretName],
   "ssh-proxy": [SSH_KEY.secretName],
 };
 
@@ -72,6 +74,7 @@ const SYSTEM_PERMISSIONS: Partial<Record<Operation, readonly Permission[]>> = {
   // Admission policies know the platform's identities by it.
   agent: [{ resource: Claim, verbs: ["create"] }],
   webhook: WEBHOOK_SYSTEM_PERMISSIONS,
+  "route-service": ROUTE_SERVICE_SYSTEM_PERMISSIONS,
 };
 
 /** For those that keep credentials of service brokers, and take them away. */
@@ -83,6 +86,7 @@ const BROKER_CREDENTIALS_PERMISSIONS: readonly Permission[] = [
 const ROTATED_SECRETS: Partial<Record<Operation, string>> = {
   api: LOGIN_KEYS.secretName,
   "local-router": ROUTE_SERVICE_KEYS.secretName,
+  "route-service": ROUTE_SERVICE_KEYS.secretName,
 };
 
 /** For every process: membership, leader election, and its Replica object with its Events. */
@@ -159,6 +163,14 @@ function listSpaceRoleNames(): string[] {
     .map(spaceRoleName);
 }
 
+/** Operations that declare theirs in one list. */
+const PERMISSIONS_OF: Partial<Record<Operation, readonly Permission[]>> = {
+  "log-drains": LOG_DRAIN_PERMISSIONS,
+  "hub-logs": HUB_LOGS_PERMISSIONS,
+  "ssh-proxy": SSH_PERMISSIONS,
+  "route-service": ROUTE_SERVICE_PERMISSIONS,
+};
+
 function listDeclaredPermissions(operation: Operation): Permission[] {
   const toWatchPermission = (on: Permission["resource"]): Permission => ({ resource: on, verbs: LIST_WATCH_VERBS });
   const backends = listBackendOperations([operation]).flatMap(({ singletonKinds = [], watchedKinds = [] }) =>
@@ -183,9 +195,7 @@ function listDeclaredPermissions(operation: Operation): Permission[] {
     ...(operation === "policies" ? [...policyControllers.flatMap(permissionsOf), ...POLICY_PERMISSIONS] : []),
     ...(operation === "agent" ? spokeControllers().flatMap(permissionsOf) : []),
     ...(operation === "webhook" ? WEBHOOK_PERMISSIONS : []),
-    ...(operation === "log-drains" ? LOG_DRAIN_PERMISSIONS : []),
-    ...(operation === "hub-logs" ? HUB_LOGS_PERMISSIONS : []),
-    ...(operation === "ssh-proxy" ? SSH_PERMISSIONS : []),
+    ...(PERMISSIONS_OF[operation] ?? []),
     ...(operation === "logs"
       ? [...POD_LOG_PERMISSIONS, ...INSTANCE_PROBLEM_PERMISSIONS, ...REPLICA_LOG_PERMISSIONS]
       : []),

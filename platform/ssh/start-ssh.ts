@@ -9,6 +9,7 @@ import { openInPod } from "../../backends/pods/pod-shell.ts";
 import { InstanceAway, type OpenRemoteProcess } from "../../backends/remote-process.ts";
 import { findTenancy } from "../../controllers/shared/tenancy.ts";
 import type { Reader } from "../../kube/cache/reader.ts";
+import { createPlaces } from "../../kube/server/places.ts";
 import { type AuditWriter, createAuditWriter } from "../../telemetry/audit/audit-writer.ts";
 import type { PlatformContext } from "../platform-context.ts";
 import { retryUntilSuccess } from "../startup.ts";
@@ -107,31 +108,6 @@ async function openInstance(
 
 function takesExec(read: Reader, runner: string): boolean {
   return read.find(BackendClass, { name: runner })?.status?.capabilities?.["ssh"] === "exec";
-}
-
-interface Places {
-  /** Undefined when all places of the key are taken; else the function that gives it back. */
-  take(key: string): (() => void) | undefined;
-}
-
-function createPlaces(max: number): Places {
-  const taken = new Map<string, number>();
-  const add = (key: string, change: 1 | -1): void => {
-    const count = (taken.get(key) ?? 0) + change;
-    if (count > 0) taken.set(key, count);
-    else taken.delete(key);
-  };
-  return {
-    take(key) {
-      if ((taken.get(key) ?? 0) >= max) return undefined;
-      add(key, 1);
-      let isTaken = true;
-      return () => {
-        if (isTaken) add(key, -1);
-        isTaken = false;
-      };
-    },
-  };
 }
 
 function toEvent(

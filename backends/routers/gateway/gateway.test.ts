@@ -204,7 +204,7 @@ describe("the class", () => {
   const reconcile = (parameters: object, list: () => Promise<object>): unknown =>
     classController.reconcile(
       { metadata: { name: "gateway" }, spec: { role: "router", parameters } } as never,
-      { client: { list } } as never,
+      { client: { list }, read: { list: () => [] } } as never,
     );
 
   test("says that the cluster has no Gateway API, and looks again", async () => {
@@ -222,7 +222,7 @@ describe("the class", () => {
     const empty = (): Promise<object> => Promise.resolve({ items: [] });
     await expect(reconcile({}, empty)).resolves.toMatchObject({ ready: { reason: "GatewayNotSet" } });
     await expect(reconcile({ gatewayName: "public", gatewayNamespace: "ingress" }, empty)).resolves.toEqual({
-      status: { capabilities: { ...gatewayCapabilities, tcp: "true" } },
+      status: { capabilities: { ...gatewayCapabilities, tcp: "true", routeServices: "false" } },
     });
   });
 
@@ -232,7 +232,7 @@ describe("the class", () => {
         ? Promise.reject(new KubeError({ code: 404, reason: "NotFound", message: "no such resource" }))
         : Promise.resolve({ items: [] });
     const gateway = { gatewayName: "public", gatewayNamespace: "ingress" };
-    const status = { capabilities: { ...gatewayCapabilities, tcp: "false" } };
+    const status = { capabilities: { ...gatewayCapabilities, tcp: "false", routeServices: "false" } };
     await expect(reconcile(gateway, withoutTCP as never)).resolves.toEqual({ status });
     await expect(reconcile({ ...gateway, tcpPorts: "2000" }, withoutTCP as never)).resolves.toMatchObject({
       status,

@@ -17,6 +17,12 @@ import { BINDING_INDEXES, BINDING_WATCHES, listDestinationLRPs } from "../servic
 import { planServices, servedDestinations } from "../services/plan.ts";
 import { notReady, presentBinding } from "../services/present-binding.ts";
 import { judgeInstances } from "../services/ready-instances.ts";
+import {
+  planRelayService,
+  relayController,
+  toRouteServiceCapability,
+  watchProxy,
+} from "../services/route-service-relay.ts";
 import { SERVICE_PERMISSION, serviceController } from "../services/services.ts";
 import { GATEWAY_CLASS } from "./class-name.ts";
 import { type GatewayRoute, HTTPRoute, type ParentRef, TCPRoute } from "./gateway-routes.ts";
@@ -30,7 +36,7 @@ import {
 } from "./reference-grants.ts";
 import { judgeRoute, planHTTPRoute, planTCPRoute, toParentRef, toTCPParentRef } from "./plan.ts";
 
-/** Besides `tcp`, which depends on the cluster. */
+/** Besides `tcp` and `routeServices`, which depend on the cluster. */
 export const gatewayCapabilities: Readonly<Record<string, string>> = {
   http1: "true",
   http2: "true",
@@ -48,7 +54,14 @@ const KIND_RECHECK_MS = 30_000;
 
 /** The controllers of the class: HTTPRoutes, the Services behind routes, what lets routes reach other spaces, and the class's capabilities. */
 export function gatewayRouter(): Controller[] {
-  return [bindingController, tcpController, serviceController, grantController, gatewayClassController];
+  return [
+    bindingController,
+    tcpController,
+    serviceController,
+    relayController,
+    grantController,
+    gatewayClassController,
+  ];
 }
 
 /** Both controllers of bindings have this, besides their kind of route. */
@@ -111,7 +124,7 @@ function serve(
   const gateway = toParentRef(read.find(BackendClass, { name: GATEWAY_CLASS })?.spec.parameters ?? {});
   const lrps = listDestinationLRPs(binding, read);
   const instances = judgeInstances({ destinations: servedDestinations(binding), lrps, now: now() });
-  const create = [...planServices(binding, lrps), ...planReferenceGrants(binding)];
+  const create = [...planServices(binding, lrps), ...planReferenceGrants(binding), ...planRelayService(binding)];
   if ("reason" in gateway) return { children: [], create, ...presentBinding(binding, { problem: gateway, instances }) };
   const parent = toParent(gateway);
   const children = plan(binding, parent);
@@ -131,9 +144,13 @@ const gatewayClassController = defineController({
   selects: ({ metadata, spec }) => metadata.name === GATEWAY_CLASS && spec.role === "router",
   permissions: [HTTPRoute, ReferenceGrant, TCPRoute].map((resource) => ({ resource, verbs: ["list"] })),
 
-  async reconcile({ spec }, { client }) {
+  watches: [watchProxy(() => [{ name: GATEWAY_CLASS }])],
+
+  async reconcile({ spec }, { client, read }) {
     const [hasAPI, hasTCP] = [await serves(client, [HTTPRoute, ReferenceGrant]), await serves(client, [TCPRoute])];
-    const status = { capabilities: { ...gatewayCapabilities, tcp: String(hasTCP) } };
+    const status = {
+      capabilities: { ...gatewayCapabilities, tcp: String(hasTCP), ...toRouteServiceCapability(read) },
+    };
     if (!hasAPI)
       return {
         status,

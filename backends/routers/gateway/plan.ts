@@ -6,7 +6,15 @@ import { omitUndefined } from "../../../kube/api/omit-undefined.ts";
 import { apiVersionOf } from "../../../kube/api/resource-ref.ts";
 import type { Draft } from "../../../kube/client/client.ts";
 import type { ReadyDraft } from "../../../kube/controller/controller.ts";
-import { copyLabels, type RouteDestination, servedDestinations, serviceName } from "../services/plan.ts";
+import {
+  copyLabels,
+  needsRelay,
+  RELAY_PORT,
+  RELAY_SERVICE,
+  type RouteDestination,
+  servedDestinations,
+  serviceName,
+} from "../services/plan.ts";
 import { notReady } from "../services/present-binding.ts";
 import { type GatewayRoute, HTTPRoute, type ParentRef, TCPRoute } from "./gateway-routes.ts";
 
@@ -61,7 +69,7 @@ export function planHTTPRoute(binding: RouteBinding, parent: ParentRef): Draft[]
         rules: [
           {
             matches: [{ path: { type: "PathPrefix", value: path || "/" } }],
-            backendRefs: planBackends(destinations),
+            backendRefs: needsRelay(binding) ? [RELAY_BACKEND] : planBackends(destinations),
           },
         ],
       },
@@ -83,6 +91,8 @@ export function planTCPRoute(binding: RouteBinding, parent: ParentRef): Draft[] 
     },
   ];
 }
+
+const RELAY_BACKEND = { group: "", kind: "Service", name: RELAY_SERVICE, port: RELAY_PORT, weight: 1 };
 
 /** Group and kind are the server's defaults, given so that a repeated apply finds no difference. */
 function planBackends(destinations: readonly RouteDestination[]): object[] {

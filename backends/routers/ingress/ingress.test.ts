@@ -25,6 +25,15 @@ describe("a RouteBinding as an Ingress", () => {
   });
 });
 
+test("a route with a route service leads to the proxy", () => {
+  const [ingress] = planIngress(aBinding("ingress", { routeService: { url: "https://guard.test" } }), "nginx");
+  expect(ingress).toMatchObject({
+    spec: {
+      rules: [{ http: { paths: [{ backend: { service: { name: "cupola-route-service", port: { number: 80 } } } }] } }],
+    },
+  });
+});
+
 describe("the IngressClass", () => {
   const anIngressClass = (name: string, made: string, isDefault: boolean): ObjectOf<typeof IngressClass> => ({
     apiVersion: "networking.k8s.io/v1",

@@ -9,11 +9,18 @@ import { BINDING_INDEXES, BINDING_WATCHES, CLASS_INDEX, listDestinationLRPs } fr
 import { planServices, servedDestinations } from "../services/plan.ts";
 import { presentBinding } from "../services/present-binding.ts";
 import { judgeInstances } from "../services/ready-instances.ts";
+import {
+  planRelayService,
+  relayController,
+  toRouteServiceCapability,
+  watchProxy,
+} from "../services/route-service-relay.ts";
 import { SERVICE_PERMISSION, serviceController } from "../services/services.ts";
 import { chooseIngressClass, planIngress } from "./plan.ts";
 
 export const INGRESS_CLASS = "ingress";
 
+/** Besides `routeServices`, which depends on the cluster. */
 export const ingressCapabilities: Readonly<Record<string, string>> = {
   http1: "true",
   http2: "true",
@@ -32,7 +39,13 @@ export function ingressRouter(): Controller[] {
   return [
     bindingController,
     serviceController,
-    classController({ name: INGRESS_CLASS, role: "router", capabilities: ingressCapabilities }),
+    relayController,
+    classController({
+      name: INGRESS_CLASS,
+      role: "router",
+      capabilities: (read) => ({ ...ingressCapabilities, ...toRouteServiceCapability(read) }),
+      watches: [watchProxy(() => [{ name: INGRESS_CLASS }])],
+    }),
   ];
 }
 
@@ -57,7 +70,7 @@ const bindingController = defineController({
       now: now(),
     });
     const children = planIngress(binding, className);
-    const create = planServices(binding);
+    const create = [...planServices(binding), ...planRelayService(binding)];
     // The Ingress enqueues its binding as soon as the cache has it. Served is said then: what makes apps reachable is written first.
     if (className && children.length > 0 && !ingress) return { children, create, keepStatus: true };
     return {

@@ -5,7 +5,14 @@ import type { IngressClass } from "../../../kube/api/builtin.ts";
 import type { ObjectOf } from "../../../kube/api/resource-ref.ts";
 import type { Draft } from "../../../kube/client/client.ts";
 import type { ReadyDraft } from "../../../kube/controller/controller.ts";
-import { copyLabels, servedDestinations, serviceName } from "../services/plan.ts";
+import {
+  copyLabels,
+  needsRelay,
+  RELAY_PORT,
+  RELAY_SERVICE,
+  servedDestinations,
+  serviceName,
+} from "../services/plan.ts";
 import { notReady } from "../services/present-binding.ts";
 
 type IngressClassObject = ObjectOf<typeof IngressClass>;
@@ -61,7 +68,9 @@ export function planIngress(binding: RouteBinding, ingressClassName: string | un
   if (!destination) return [];
   const { name, namespace } = binding.metadata;
   const { hostname, path } = binding.spec;
-  const backend = { service: { name: serviceName(destination), port: { number: destination.port } } };
+  const service = needsRelay(binding)
+    ? { name: RELAY_SERVICE, port: { number: RELAY_PORT } }
+    : { name: serviceName(destination), port: { number: destination.port } };
   return [
     {
       apiVersion: "networking.k8s.io/v1",
@@ -69,7 +78,7 @@ export function planIngress(binding: RouteBinding, ingressClassName: string | un
       metadata: { name, namespace, labels: copyLabels(binding, [LABELS.route, LABELS.space, LABELS.org]) },
       spec: {
         ...(ingressClassName !== undefined && { ingressClassName }),
-        rules: [{ host: hostname, http: { paths: [{ path: path || "/", pathType: "Prefix", backend }] } }],
+        rules: [{ host: hostname, http: { paths: [{ path: path || "/", pathType: "Prefix", backend: { service } }] } }],
       },
     },
   ];

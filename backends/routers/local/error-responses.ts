@@ -89,6 +89,11 @@ export const routerResponses = {
     error: `endpoint_failure (${reason})`,
     text: `502 Bad Gateway: The route service of this route did not answer: ${reason}`,
   }),
+  serviceBusy: (limit: number): RouterResponse => ({
+    status: 503,
+    error: "connection_limit_reached",
+    text: `503 Service Unavailable: The route service of this route has ${limit} requests under way, the most that it gets at once.`,
+  }),
   serviceTimeout: (seconds: number): RouterResponse => ({
     status: 504,
     error: "endpoint_failure (timeout)",

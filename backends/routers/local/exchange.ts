@@ -1,12 +1,15 @@
 // A request on its way through the router: the part that plain requests and WebSockets share, and its line in the access log.
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage } from "node:http";
+import type { Places } from "../../../kube/server/places.ts";
 import type { Telemetry } from "../../../telemetry/telemetry.ts";
 import { type Access, formatAccess } from "./access-log.ts";
+import { maxRequestsPerService } from "./dispatchers.ts";
 import { type RouterResponse, routerResponses } from "./error-responses.ts";
 import {
   type EndpointChooser,
   filterEndpoints,
+  type InstanceSelector,
   maxRequestsPerInstance,
   readInstanceSelector,
 } from "./endpoint-chooser.ts";
@@ -21,11 +24,15 @@ import { stickyInstance } from "./sticky-session.ts";
 export interface RouterContext {
   table: RoutingTable;
   chooser: EndpointChooser;
-  telemetry: Telemetry;
+  telemetry: Pick<Telemetry, "log">;
   /** False until the routes are known. */
   isSynced: () => boolean;
   /** The keys of signatures for route services. */
   keyring: RouteServiceKeyring;
+  /** Bounds the requests at route services, by route. */
+  servicePlaces: Places;
+  /** Whether an ingress controller passes the requests on: it knows the client's scheme, and endpoints are Services. */
+  behindIngress?: true;
 }
 
 /** A request to a route service, and the route that has it. */
@@ -63,6 +70,8 @@ interface ExchangeState {
   current?: Target;
   /** The instance whose place this request takes. */
   held?: Endpoint;
+  /** Gives the place at the route service back. */
+  leaveService?: () => void;
   match?: Match;
   /** Why the last instance refused. */
   reason?: string;
@@ -84,12 +93,12 @@ export function whenKeyIsKnown({ table, keyring }: RouterContext, request: Incom
 export function beginExchange(context: RouterContext, request: IncomingMessage): Exchange {
   const host = hostOf(request.headers.host);
   const remoteAddress = (request.socket.remoteAddress ?? "").replace(/^::ffff:/, "");
-  const scheme = "encrypted" in request.socket ? "https" : "http";
+  const scheme = schemeOf(context, request);
   const facts: RequestFacts = { remoteAddress, requestId: randomUUID(), receivedAt: Date.now(), scheme };
   const remote = `${remoteAddress}:${request.socket.remotePort ?? 0}`;
   const started = performance.now();
   const upstream: Exchange["upstream"] = {};
-  const sticky = stickyInstance(request.headers.cookie);
+  const sticky = context.behindIngress ? undefined : stickyInstance(request.headers.cookie);
   const state: ExchangeState = { tried: new Set(), finished: false };
   return {
     request,
@@ -112,6 +121,7 @@ export function beginExchange(context: RouterContext, request: IncomingMessage):
       state.finished = true;
       const endpoint = state.current?.endpoint;
       if (state.held) context.chooser.release(state.held);
+      state.leaveService?.();
       const source = (endpoint ?? state.match?.route.destinations[0])?.appGUID;
       if (source === undefined) return;
       const times = toTimes(started, upstream);
@@ -129,9 +139,14 @@ export function beginExchange(context: RouterContext, request: IncomingMessage):
   };
 }
 
+function schemeOf({ behindIngress }: RouterContext, { socket, headers }: IncomingMessage): RequestFacts["scheme"] {
+  const isTLS = behindIngress ? headers["x-forwarded-proto"] === "https" : "encrypted" in socket;
+  return isTLS ? "https" : "http";
+}
+
 /** Undefined for a request that goes to an instance, without the headers of the service. */
 function findServiceStep(
-  { keyring }: RouterContext,
+  { keyring, servicePlaces }: RouterContext,
   state: ExchangeState,
   { match, request, facts }: { match: Match; request: IncomingMessage; facts: RequestFacts },
 ): ServiceTarget | RouterResponse | undefined {
@@ -139,7 +154,9 @@ function findServiceStep(
   state.match = match;
   const step = planRouteService(match.route, request, { facts, keys: keyring.keys(), now: Date.now() });
   if (step === undefined) facts.dropped = ROUTE_SERVICE_HEADERS;
-  return step === undefined || "status" in step ? step : { service: step };
+  if (step === undefined || "status" in step) return step;
+  state.leaveService ??= servicePlaces.take(match.route.guid);
+  return state.leaveService ? { service: step } : routerResponses.serviceBusy(maxRequestsPerService);
 }
 
 interface Tried {
@@ -229,7 +246,7 @@ function findEndpoints(
   const match = context.table.find(host, request.url ?? "/");
   if (!match || (match.route.internal && !isOfThisMachine(request))) return routerResponses.unknownRoute(host);
   if (match.route.destinations.length === 0) return routerResponses.noApp(host);
-  return selectEndpoints(match, request, host);
+  return selectEndpoints(match, host, context.behindIngress ? undefined : readInstanceSelector(request.headers));
 }
 
 /** Headers by which proxies say that they pass a request on. */
@@ -244,10 +261,9 @@ function isOfThisMachine({ socket, headers }: IncomingMessage): boolean {
 
 function selectEndpoints(
   match: Match,
-  request: IncomingMessage,
   host: string,
+  selector: InstanceSelector | undefined,
 ): { match: Match; endpoints: readonly Endpoint[] } | RouterResponse {
-  const selector = readInstanceSelector(request.headers);
   if (!selector)
     return match.endpoints.length > 0 ? { match, endpoints: match.endpoints } : routerResponses.noInstance(host, match);
   if ("invalid" in selector) return routerResponses.invalidInstanceSelector(selector.invalid);

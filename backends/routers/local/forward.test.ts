@@ -6,6 +6,7 @@ import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import { text } from "node:stream/consumers";
 import { afterEach, expect, test } from "vitest";
+import { createPlaces } from "../../../kube/server/places.ts";
 import type { Telemetry } from "../../../telemetry/telemetry.ts";
 import { createDispatchers } from "./dispatchers.ts";
 import { createEndpointChooser } from "./endpoint-chooser.ts";
@@ -56,6 +57,7 @@ async function routerTo(hostPorts: readonly number[], http2?: true, table = crea
     telemetry,
     isSynced: () => true,
     keyring: fixedKeyring(),
+    servicePlaces: createPlaces(500),
   };
   const dispatchers = createDispatchers();
   endings.push(() => dispatchers.destroy());

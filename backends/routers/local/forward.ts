@@ -115,7 +115,7 @@ async function passToService(
   const { exchange, dispatchers, cancellation, timeoutSeconds } = task;
   const { requestId } = exchange.facts;
   const toHeaders = (raw: RawHeaders): string[] => responseHeaders(raw, requestId);
-  const passed = await pass(task, { ...service, dispatcher: dispatchers.http1, toHeaders });
+  const passed = await pass(task, { ...service, dispatcher: dispatchers.services, toHeaders });
   if (typeof passed === "number") return { status: passed };
   if (cancellation.reason === "client left") return clientDisconnected;
   const answer = cancellation.reason
@@ -138,7 +138,7 @@ function toInstance({ exchange, dispatchers }: Attempt, target: Target): Way {
   const { request, facts } = exchange;
   return {
     dispatcher: speaksHttp2(match, endpoint) ? dispatchers.http2 : dispatchers.http1,
-    origin: `http://${endpoint.host}:${endpoint.hostPort}`,
+    origin: `http://${endpoint.host.includes(":") ? `[${endpoint.host}]` : endpoint.host}:${endpoint.hostPort}`,
     path: request.url ?? "/",
     headers: requestHeaders(request.rawHeaders, facts, endpoint),
     toHeaders: (raw) => answeredHeaders(exchange, target, raw),
@@ -237,6 +237,7 @@ export function answeredHeaders(
   upgrade = false,
 ): string[] {
   const headers = responseHeaders(raw, facts.requestId, upgrade);
+  if (endpoint.isService) return headers;
   const cookie = stickyCookie(headers, {
     requested: sticky,
     instanceGUID: endpoint.instanceGUID,

@@ -66,14 +66,9 @@ function forwardedHeaders(raw: RawHeaders, facts: RequestFacts, upgrade: boolean
 /** The headers for the instance. `upgrade` asks it for a WebSocket and nothing else. */
 export function requestHeaders(raw: RawHeaders, facts: RequestFacts, endpoint: Endpoint, upgrade = false): string[] {
   const result = forwardedHeaders(raw, facts, upgrade);
-  result.push(
-    "X-CF-ApplicationID",
-    endpoint.appGUID,
-    "X-CF-InstanceID",
-    endpoint.instanceGUID,
-    "X-CF-InstanceIndex",
-    String(endpoint.index),
-  );
+  result.push("X-CF-ApplicationID", endpoint.appGUID);
+  if (!endpoint.isService)
+    result.push("X-CF-InstanceID", endpoint.instanceGUID, "X-CF-InstanceIndex", String(endpoint.index));
   return result;
 }
 

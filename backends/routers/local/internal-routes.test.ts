@@ -1,6 +1,7 @@
 // Routes of internal domains: programs of this machine reach them, nobody else.
 import type { IncomingMessage } from "node:http";
 import { expect, test } from "vitest";
+import { createPlaces } from "../../../kube/server/places.ts";
 import type { Telemetry } from "../../../telemetry/telemetry.ts";
 import { createEndpointChooser } from "./endpoint-chooser.ts";
 import { beginExchange, type RouterContext } from "./exchange.ts";
@@ -28,6 +29,7 @@ const context: RouterContext = {
   telemetry: { log: () => undefined } as unknown as Telemetry,
   isSynced: () => true,
   keyring: fixedKeyring(),
+  servicePlaces: createPlaces(500),
 };
 
 test.each<[string, string, Record<string, string>, number | "served"]>([

@@ -7,21 +7,22 @@ import {
   defineController,
   type ReconcileResult,
 } from "../../../kube/controller/controller.ts";
-import type { KubeObject, ObjectKey } from "../../../kube/api/object.ts";
-import type { Change, Store } from "../../../kube/cache/reader.ts";
+import type { ObjectKey } from "../../../kube/api/object.ts";
 import type { Informers } from "../../../kube/cache/informers.ts";
+import { createPlaces } from "../../../kube/server/places.ts";
 import { LRP } from "../../../crds/lrp/lrp.ts";
 import { PlacementDecision } from "../../../crds/placement-decision/placement-decision.ts";
 import { RouteBinding } from "../../../crds/route-binding/route-binding.ts";
 import type { Telemetry } from "../../../telemetry/telemetry.ts";
 import { classController, type ClassPublication } from "../../class-controller.ts";
-import { createDispatchers } from "./dispatchers.ts";
+import { createDispatchers, maxRequestsPerService } from "./dispatchers.ts";
 import { createEndpointChooser } from "./endpoint-chooser.ts";
 import { createTCPListeners, type TCPListeners } from "./tcp-listeners.ts";
 import { toEndpoints, toRemoteEndpoints, findLimitation, toRouteEntry, toTCPRoute } from "./to-routing-entries.ts";
 import { beginExchange, type RouterContext, whenKeyIsKnown } from "./exchange.ts";
 import { forward } from "./forward.ts";
 import type { RouteServiceKeyring } from "./route-service-key.ts";
+import { mirror } from "./mirror-store.ts";
 import { createRoutingTable, type RoutingTable } from "./routing-table.ts";
 import { forwardUpgrade } from "./upgrade.ts";
 
@@ -75,7 +76,8 @@ export function createLocalRouter(options: LocalRouterOptions): LocalRouter {
   let known = false;
   const isReady = (): boolean => (known ||= followed?.isSynced() ?? false);
   const chooser = createEndpointChooser();
-  const context: RouterContext = { table, chooser, telemetry, keyring, isSynced: isReady };
+  const servicePlaces = createPlaces(maxRequestsPerService);
+  const context: RouterContext = { table, chooser, telemetry, keyring, servicePlaces, isSynced: isReady };
   const dispatchers = createDispatchers();
   const enqueue = createEnqueue();
   const listeners = createTCPListeners({ endpointsOf: table.endpointsOf, onChange: enqueue.binding });
@@ -162,18 +164,6 @@ function followRoutes(informers: Informers, { table, listeners, enqueue }: Follo
     isSynced: () => bindings.store.synced && lrps.store.synced && decisions.store.synced,
     stop: () => disposables.forEach((dispose) => dispose()),
   };
-}
-
-/** Calls `set` for every object and every change, with undefined for a deleted one. */
-function mirror<T extends KubeObject>(store: Store<T>, set: (uid: string, object: T | undefined) => void): () => void {
-  const uidOf = (object: T): string => object.metadata.uid ?? "";
-  const stop = store.onChange((change: Change<T>) => {
-    // A relist may show another object of the same name.
-    if (change.type === "modified" && uidOf(change.old) !== uidOf(change.object)) set(uidOf(change.old), undefined);
-    set(uidOf(change.object), change.type === "deleted" ? undefined : change.object);
-  });
-  if (store.synced) for (const object of store.list({ partial: true })) set(uidOf(object), object);
-  return stop;
 }
 
 function bindingController(listeners: TCPListeners, enqueue: Enqueue): Controller {

@@ -8,6 +8,7 @@ import WebSocket from "ws";
 import type { LRP } from "../../../crds/lrp/lrp.ts";
 import type { RouteBinding } from "../../../crds/route-binding/route-binding.ts";
 import { createListener } from "../../../kube/server/listener.ts";
+import { createPlaces } from "../../../kube/server/places.ts";
 import { createTelemetry } from "../../../telemetry/telemetry.ts";
 import { createDispatchers, type Dispatchers } from "./dispatchers.ts";
 import { createEndpointChooser } from "./endpoint-chooser.ts";
@@ -46,6 +47,7 @@ beforeEach(async () => {
     telemetry: createTelemetry(),
     isSynced: () => true,
     keyring: fixedKeyring({ current: key, previous }),
+    servicePlaces: createPlaces(500),
   };
   const server = createListener({ share: 0.1, acceptsWebSocket: () => true }, (incoming, response) => {
     void forward(beginExchange(context, incoming), response, { dispatchers, requestTimeoutMs: 10_000 });

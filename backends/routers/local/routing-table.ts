@@ -48,6 +48,8 @@ export interface Endpoint {
   hostPort: number;
   index: number;
   instanceGUID: string;
+  /** A Service, which chooses the instance; index and instanceGUID say nothing then. */
+  isService?: true;
 }
 
 /** Result of a lookup: a route with endpoints, a route without, or nothing. */

@@ -4,6 +4,7 @@ import { generatedName } from "../../../crds/object-names.ts";
 import type { LRP } from "../../../crds/lrp/lrp.ts";
 import { processTypeLabel } from "../../../crds/process/defaults.ts";
 import type { RouteBinding } from "../../../crds/route-binding/route-binding.ts";
+import { ROUTE_SERVICE_PROXY } from "../../../crds/route-service-proxy.ts";
 import type { KubeObject } from "../../../kube/api/object.ts";
 import type { Draft } from "../../../kube/client/client.ts";
 
@@ -71,6 +72,16 @@ export function servedDestinations(binding: RouteBinding): RouteDestination[] {
   if (findLimitation(binding)?.isServed === false) return [];
   const { class: name, destinations } = binding.spec;
   return destinations.filter((each) => isReachable(name, each)).slice(0, MAX_DESTINATIONS[name] ?? 0);
+}
+
+/** The Service that leads requests of a namespace's bound routes to the proxy of route services, and its port. */
+export const RELAY_SERVICE = ROUTE_SERVICE_PROXY;
+export const RELAY_PORT = 80;
+
+/** Whether requests of a route go to its route service first. */
+export function needsRelay(binding: RouteBinding): boolean {
+  const { routeService, port } = binding.spec;
+  return routeService !== undefined && port === 0 && servedDestinations(binding).length > 0;
 }
 
 /** The namespace of a destination's app, which is also that of its Service. */

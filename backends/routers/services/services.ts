@@ -8,7 +8,9 @@ import type { Permission } from "../../../kube/rbac/resource-rules.ts";
 import { deleteUnneeded } from "./delete-unneeded.ts";
 import {
   destinationNamespace,
+  needsRelay,
   planServiceSpec,
+  RELAY_SERVICE,
   SERVICE_CONTROLLER,
   servedDestinations,
   serviceName,
@@ -19,7 +21,10 @@ import {
 export const SERVICE_INDEX = "routers/service";
 
 export const indexByService = (binding: RouteBinding): string[] =>
-  serviceKeys(binding).map(({ namespace, name }) => `${namespace}/${name}`);
+  [
+    ...serviceKeys(binding),
+    ...(needsRelay(binding) ? [{ namespace: binding.metadata.namespace, name: RELAY_SERVICE }] : []),
+  ].map(({ namespace, name }) => `${namespace}/${name}`);
 
 /** A changed or deleted Service enqueues the bindings that need it. */
 export const SERVICE_WATCH = watch(Service, ({ metadata }) => ({

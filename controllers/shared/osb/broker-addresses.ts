@@ -8,14 +8,14 @@ import { parseCIDR, parseNetworkSettings, readNetworkSettings, type NetworkSetti
 
 export type AddressRule = (address: string) => boolean;
 
+/** Those of the machine that calls. */
+export const OWN_ADDRESSES: readonly string[] = ["0.0.0.0/8", "127.0.0.0/8", "::/128", "::1/128"];
+
 /** The controllers' own, and no single host's: open only where `broker-egress-cidrs` says so. */
 const NEVER_OTHERS = [
-  "0.0.0.0/8",
-  "127.0.0.0/8",
+  ...OWN_ADDRESSES,
   "224.0.0.0/4",
   "240.0.0.0/4",
-  "::/128",
-  "::1/128",
   "ff00::/8",
   // Addresses that stand for others, which a gateway translates.
   "64:ff9b::/96",
@@ -65,15 +65,20 @@ export function toAddressRule({ egress, routerBlocks, brokerEgress }: NetworkSet
 }
 
 /** A list for each family: a range of one matches addresses of the other, too. */
-type Ranges = Record<"ipv4" | "ipv6", BlockList>;
+export type Ranges = Record<"ipv4" | "ipv6", BlockList>;
 
-function toRanges(cidrs: readonly string[]): Ranges {
+export function toRanges(cidrs: readonly string[]): Ranges {
   const ranges = { ipv4: new BlockList(), ipv6: new BlockList() };
   for (const cidr of cidrs) {
     const { address, prefix, family } = parseCIDR(cidr);
     ranges[family].addSubnet(address, prefix, family);
   }
   return ranges;
+}
+
+/** Also for an IPv4 address that is written as one of IPv6. */
+export function isInRanges(ranges: Ranges, address: string): boolean {
+  return isIn(ranges, unmapped(address));
 }
 
 function isIn(ranges: Ranges, address: string): boolean {

@@ -37,6 +37,22 @@ export function createGuardedAgent({ mayConnect, ca }: ConnectionRules, resolve:
   });
 }
 
+/** For connections that are kept for other requests: the rule for a host is asked for at each new one. */
+export function createGuardedConnector(
+  ruleOf: (hostname: string) => AddressRule,
+  timeoutMs: number,
+  resolve: Resolve = resolveByServers,
+): buildConnector.connector {
+  const lookup: LookupFunction = (hostname, ...rest) => guardedLookup(ruleOf(hostname), resolve)(hostname, ...rest);
+  const connect = buildConnector({ lookup, timeout: timeoutMs });
+  return (options, callback) => {
+    // A host that is an address is not looked up.
+    const host = options.hostname.replace(/^\[(.*)\]$/, "$1");
+    if (isIP(host) && !ruleOf(host)(host)) callback(forbidden(), null);
+    else connect(options, callback);
+  };
+}
+
 /** Looks hosts up, and gives the addresses that a rule opens; without a rule all. */
 export function toLookup(mayConnect: AddressRule | undefined): LookupFunction {
   return mayConnect ? guardedLookup(mayConnect, resolveByServers) : lookupAny;
@@ -72,5 +88,7 @@ async function resolveByServers(hostname: string): Promise<string[]> {
 }
 
 function forbidden(): NodeJS.ErrnoException {
-  return Object.assign(new Error("this address is not open to brokers of spaces"), { code: ADDRESS_FORBIDDEN });
+  return Object.assign(new Error("this address is not open to brokers and route services of spaces"), {
+    code: ADDRESS_FORBIDDEN,
+  });
 }

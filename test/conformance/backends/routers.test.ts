@@ -7,8 +7,10 @@ import { FeatureFlag } from "../../../crds/feature-flag/feature-flag.ts";
 import { SYSTEM_NAMESPACE } from "../../../crds/groups.ts";
 import { LRP } from "../../../crds/lrp/lrp.ts";
 import { Route } from "../../../crds/route/route.ts";
+import { ServiceBinding } from "../../../crds/service-binding/service-binding.ts";
+import { ServiceInstance } from "../../../crds/service-instance/service-instance.ts";
 import { Space } from "../../../crds/space/space.ts";
-import { ConfigMap, Ingress, IngressClass, NetworkPolicy, Service } from "../../../kube/api/builtin.ts";
+import { ConfigMap, EndpointSlice, Ingress, IngressClass, NetworkPolicy, Service } from "../../../kube/api/builtin.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
 import { createClient } from "../../../kube/client/create-client.ts";
 import type { KubeObject } from "../../../kube/api/object.ts";
@@ -74,6 +76,45 @@ describe.skipIf(reason)("routers on kube-apiserver", () => {
     await setRunning(client, lrp);
     await untilReady(client, Route, key("one"));
   });
+
+  test("a route with a route service leads to the proxy where there is one, and to its app again when it is unbound", async () => {
+    const backends = async (): Promise<(string | undefined)[]> =>
+      (await client.list(Ingress, { namespace })).items.flatMap(({ spec }) =>
+        (spec?.rules ?? []).flatMap(({ http }) => (http?.paths ?? []).map(({ backend }) => backend.service?.name)),
+      );
+    const guard = { type: "user-provided", routeServiceURL: "https://guard.example.org" };
+    await client.apply(ServiceInstance, { metadata: key("guard"), spec: guard }, apply);
+    const spec = { type: "route", routeRef: { name: "one" }, instanceRef: { name: "guard" } };
+    await client.apply(ServiceBinding, { metadata: key("one-guard"), spec }, apply);
+    await untilReady(client, Route, key("one"), not("RouteServicesNotSupported"));
+    await eventually(async () => expect(await backends()).toEqual([]));
+    const endpoints = (...ready: string[]): object[] =>
+      ready.map((address) => ({ addresses: [address], conditions: { ready: true } }));
+    const slice = {
+      metadata: {
+        namespace: SYSTEM_NAMESPACE,
+        name: "cupola-route-service-a",
+        labels: { "kubernetes.io/service-name": "cupola-route-service" },
+      },
+      addressType: "IPv4",
+      ports: [{ name: "http", port: 8080, protocol: "TCP" }],
+    };
+    await client.apply(EndpointSlice, { ...slice, endpoints: endpoints("10.0.0.7") }, apply);
+    await untilReady(client, Route, key("one"));
+    expect(await backends()).toEqual(["cupola-route-service"]);
+    const relayed = async (): Promise<string[]> =>
+      (await client.list(EndpointSlice, { namespace })).items
+        .filter(({ metadata }) => metadata.labels?.["kubernetes.io/service-name"] === "cupola-route-service")
+        .flatMap((one) => (one.endpoints ?? []).flatMap(({ addresses }) => addresses));
+    await eventually(async () => expect(await relayed()).toEqual(["10.0.0.7"]));
+    await client.apply(EndpointSlice, { ...slice, endpoints: endpoints("10.0.0.8", "10.0.0.9") }, apply);
+    await eventually(async () => expect(await relayed()).toEqual(["10.0.0.8", "10.0.0.9"]));
+    await client.delete(ServiceBinding, key("one-guard"));
+    await eventually(async () => expect(await backends()).toEqual([expect.stringMatching(/^s-shop/)]), 60_000);
+    await eventually(async () => expect(await list(Service)).not.toContain("cupola-route-service"));
+    await eventually(async () => expect(await relayed()).toEqual([]), 60_000);
+    await untilReady(client, Route, key("one"));
+  }, 180_000);
 
   test("a class gateway without a Gateway says so, on its routes too", async () => {
     await mapRoute("two", "gw.example", [{ app: "shop" }, { app: "blue" }]);

@@ -208,6 +208,39 @@ describe.skipIf(reason)("the chart", () => {
     expect(roleOf(await render(spoke))).toBeUndefined();
   });
 
+  test("the proxy of route services runs, is reached and trusts authorities where the values say so", async () => {
+    const named = (objects: Rendered[]): string[] => objects.map(({ kind, metadata }) => `${kind} ${metadata.name}`);
+    const without = named(await render(VALUES));
+    const objects = await render({ ...VALUES, routeServices: { enabled: true, caSecretName: "company" } });
+    expect(
+      named(objects)
+        .filter((name) => !without.includes(name))
+        .toSorted(),
+    ).toEqual([
+      "ClusterRole cupola-route-service",
+      "ClusterRoleBinding cupola-route-service.route-service",
+      "Deployment cupola-route-service",
+      "PodDisruptionBudget cupola-route-service",
+      "Role cupola-route-service",
+      "RoleBinding cupola-route-service.route-service",
+      "Service cupola-route-service",
+      "ServiceAccount cupola-route-service",
+    ]);
+    const pod = objects.find(({ kind, metadata }) => kind === "Deployment" && metadata.name === "cupola-route-service")
+      ?.spec?.template?.spec;
+    expect(pod?.containers[0]).toMatchObject({
+      args: expect.arrayContaining(["--route-service-listen=0.0.0.0:8080"]) as unknown,
+      env: expect.arrayContaining([
+        { name: "NODE_EXTRA_CA_CERTS", value: "/etc/cupola/authorities/ca.crt" },
+      ]) as unknown,
+    });
+    expect(pod?.volumes).toContainEqual({
+      name: "authorities",
+      secret: { secretName: "company", items: [{ key: "ca.crt", path: "ca.crt" }] },
+    });
+    expect(named(await render({ ...VALUES, routeServices: null }))).toEqual(without);
+  });
+
   test("no pod takes more of a node's disk than the values say", async () => {
     const deployments = (await render({ ...VALUES, scratch: { megabytes: 2048 } })).filter(
       ({ kind }) => kind === "Deployment",

@@ -216,7 +216,23 @@ function privilegedWorkloads({ space }: Places): Attempt[] {
     ["an address of the cloud", { type: "LoadBalancer" }],
     ["the name of another host", { type: "ExternalName", externalName: "kubernetes.default.svc" }],
   ];
+  const slice = (change: Json): Json => ({
+    apiVersion: "discovery.k8s.io/v1",
+    kind: "EndpointSlice",
+    metadata: { name: "cupola-route-service-tried", labels: { "kubernetes.io/service-name": "cupola-route-service" } },
+    addressType: "IPv4",
+    ports: [{ name: "http", port: 8080 }],
+    endpoints: [{ addresses: ["10.0.0.1"] }],
+    ...change,
+  });
+  const slices: [string, Json][] = [
+    ["of a Service of an app", { metadata: { name: "tried", labels: { "kubernetes.io/service-name": "shop" } } }],
+    ["at a port of others", { ports: [{ name: "http", port: 443 }] }],
+  ];
   return [
+    ...slices.map(([what, change]) =>
+      create(`an EndpointSlice ${what}`, `/apis/discovery.k8s.io/v1/namespaces/${space}/endpointslices`, slice(change)),
+    ),
     ...inPod.flatMap(([what, spec]) => [
       pod(`a Pod with ${what}`, space, spec),
       deployment(`a Deployment with ${what}`, space, { ...spec, restartPolicy: "Always" }),

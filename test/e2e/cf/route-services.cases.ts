@@ -1,19 +1,20 @@
 // `cf bind-route-service` and `cf unbind-route-service`: requests of a route go through a service that marks their answers.
 import { once } from "node:events";
-import { createServer, request, type IncomingMessage, type Server } from "node:http";
+import { createServer, request, type IncomingMessage, type RequestListener } from "node:http";
+import { createServer as createTLSServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { expect } from "vitest";
 import { eventually } from "../../eventually.ts";
+import type { TestPlatform } from "../support/test-platform.ts";
 import { makeApp } from "./support/apps.ts";
 import type { CaseRun, CommandCases } from "./support/case.ts";
 
-const LAPTOP_ONLY = "the routers of a cluster have no route services yet";
 const FORWARDED = ["x-cf-forwarded-url", "x-cf-proxy-signature", "x-cf-proxy-metadata"];
 
 /** Sends every request back to the platform's router, and marks the answer. It ends with the test's process. */
-function startMarker(port: number): Promise<Server> {
-  const server = createServer((incoming, response) => {
+async function startMarker({ port, hostAddress, routeServiceTLS }: TestPlatform): Promise<string> {
+  const mark: RequestListener = (incoming, response) => {
     const url = new URL(String(incoming.headers["x-cf-forwarded-url"]));
     const headers = Object.fromEntries(FORWARDED.map((name) => [name, String(incoming.headers[name])]));
     const back = request({ host: "127.0.0.1", port, path: url.pathname, headers: { ...headers, host: url.host } });
@@ -22,23 +23,21 @@ function startMarker(port: number): Promise<Server> {
       void text(answer).then((body) => response.writeHead(answer.statusCode ?? 500).end(`marked: ${body}`));
     });
     back.end();
-  })
-    .listen(0, "127.0.0.1")
+  };
+  const host = routeServiceTLS ? hostAddress : "127.0.0.1";
+  const server = (routeServiceTLS ? createTLSServer(routeServiceTLS, mark) : createServer(mark))
+    .listen(0, host)
     .unref();
-  return once(server, "listening").then(() => server);
+  await once(server, "listening");
+  const at = (server.address() as AddressInfo).port;
+  return routeServiceTLS ? `https://${hostAddress}:${at}` : `http://marker.localhost:${at}`;
 }
 
 /** An app with a route, and a user-provided instance `{name}-marker` with the address of a route service. */
 async function withMarker(run: CaseRun): Promise<void> {
   await makeApp(run);
-  const { port } = (await startMarker(run.ground.stage.port)).address() as AddressInfo;
-  await run.cf(
-    "developer",
-    "create-user-provided-service",
-    `${run.name}-marker`,
-    "-r",
-    `http://marker.localhost:${port}`,
-  );
+  const url = await startMarker(run.ground.stage);
+  await run.cf("developer", "create-user-provided-service", `${run.name}-marker`, "-r", url);
 }
 
 async function withBinding(run: CaseRun): Promise<void> {
@@ -67,7 +66,6 @@ export const ROUTE_SERVICE_CASES: readonly CommandCases[] = [
     cases: [
       {
         name: "requests go through the service",
-        laptopOnly: LAPTOP_ONLY,
         given: withMarker,
         run: "bind-route-service {domain} --hostname {name} {name}-marker",
         shows: ["Binding route {name}.{domain} to service instance {name}-marker", "OK"],
@@ -75,7 +73,6 @@ export const ROUTE_SERVICE_CASES: readonly CommandCases[] = [
       },
       {
         name: "a route that is bound to it already",
-        laptopOnly: LAPTOP_ONLY,
         given: withBinding,
         run: "bind-route-service {domain} --hostname {name} {name}-marker",
         shows: ["Route {name}.{domain} is already bound to service instance {name}-marker.", "OK"],
@@ -83,7 +80,6 @@ export const ROUTE_SERVICE_CASES: readonly CommandCases[] = [
       },
       {
         name: "an instance that is no route service",
-        laptopOnly: LAPTOP_ONLY,
         given: async (run) => {
           await makeApp(run);
           await run.cf("developer", "create-user-provided-service", `${run.name}-plain`);
@@ -99,7 +95,6 @@ export const ROUTE_SERVICE_CASES: readonly CommandCases[] = [
     cases: [
       {
         name: "-f",
-        laptopOnly: LAPTOP_ONLY,
         given: withBinding,
         run: "unbind-route-service {domain} --hostname {name} {name}-marker -f",
         shows: ["Unbinding route", "OK"],
@@ -107,7 +102,6 @@ export const ROUTE_SERVICE_CASES: readonly CommandCases[] = [
       },
       {
         name: "a route that is not bound",
-        laptopOnly: LAPTOP_ONLY,
         given: withMarker,
         run: "unbind-route-service {domain} --hostname {name} {name}-marker -f",
         shows: ["OK"],
@@ -120,7 +114,6 @@ export const ROUTE_SERVICE_CASES: readonly CommandCases[] = [
     cases: [
       {
         name: "with the name of a route service",
-        laptopOnly: LAPTOP_ONLY,
         given: withBinding,
         run: "routes",
         shows: ["{name}-marker"],

@@ -82,4 +82,5 @@ export const SEEN_ON_NODE: ReadonlySet<string> = new Set([
   ...["packages", "buildpacks", "manifests", "deployments", "revisions", "route-paths", "strategies", "more-flags"],
   ...["services", "service-brokers", "managed-services", "shared-services", "ssh", "tcp-routes", "network-policies"],
   "token-login",
+  "route-services",
 ]);

@@ -7,6 +7,7 @@ import type { KubeObject } from "../../../kube/api/object.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
 import { createClient } from "../../../kube/client/create-client.ts";
 import { kubeconfigText } from "../../../kube/client/kubeconfig-text.ts";
+import { issueCertificate, type KeyPair, makeAuthority } from "../../../kube/server/pki.ts";
 import { SYSTEM_NAMESPACE } from "../../../crds/groups.ts";
 import { Org } from "../../../crds/org/org.ts";
 import { systemObject } from "../../../crds/settings-object.ts";
@@ -22,6 +23,7 @@ import { seedPlatform } from "./seed-platform.ts";
 import type { TestPlatformBase } from "./test-platform.ts";
 
 const PULL_SECRET = "image-registry";
+const AUTHORITY_SECRET = "route-service-authority";
 const CUPOLA_IMAGE = "system/cupola";
 const TAG = "e2e";
 const BUILDER_IMAGE = `builders/test:${TAG}`;
@@ -96,11 +98,12 @@ export async function startNodePlatform({
     const checkout = from === undefined ? undefined : await checkOut(home, from);
     await operator.pushCupola(`${CUPOLA_IMAGE}:${TAG}`, checkout);
     await prepare(operator, node, { home, languages });
+    const routeServiceTLS = await trustRouteServices(operator, node);
     if (checkout === undefined) await operator.install(values);
     else await operator.install(keepKnownValues(checkout, CHART, values), join(checkout, CHART));
     await aim(front, node, admin);
     await seedPlatform(admin, [systemObject(Org, LOCAL_ORG, {})]);
-    return { base: toBase({ node, front, operator, home, stop }), node, operator, values };
+    return { base: toBase({ node, front, operator, home, routeServiceTLS, stop }), node, operator, values };
   } catch (error) {
     await stop();
     throw error;
@@ -117,6 +120,16 @@ async function prepare(operator: Operator, { registry }: TestNode, place: Builde
     `--docker-username=${registry.username}`,
     `--docker-password=${registry.password}`,
   );
+}
+
+/** An authority that the proxy of route services trusts, and a certificate of it for this machine. */
+async function trustRouteServices(operator: Operator, { hostAddress }: TestNode): Promise<KeyPair> {
+  const authority = await makeAuthority("route services");
+  await operator.kubectl(
+    ...["create", "secret", "generic", AUTHORITY_SECRET, "--namespace", SYSTEM_NAMESPACE],
+    `--from-literal=ca.crt=${authority.cert}`,
+  );
+  return issueCertificate(authority, { commonName: "route service", ipAddresses: [hostAddress] });
 }
 
 /** A builder image as an operator chooses one: the real lifecycle, and our buildpacks. */
@@ -145,6 +158,7 @@ function toValues({ registry, nodes, hostAddress }: TestNode, port: number): Ins
       address: `${nodes[0]!.address}:${SSH_NODE_PORT}`,
       service: { type: "NodePort", nodePort: SSH_NODE_PORT },
     },
+    routeServices: { enabled: true, caSecretName: AUTHORITY_SECRET },
     apps: { domain: LOCAL_DOMAIN },
     // As a laptop's, so that what journeys say of it is true here, too.
     stacks: [
@@ -182,10 +196,11 @@ interface Parts {
   front: NodeFront;
   operator: Operator;
   home: string;
+  routeServiceTLS: KeyPair;
   stop: () => Promise<void>;
 }
 
-function toBase({ node, front, operator, home, stop }: Parts): TestPlatformBase {
+function toBase({ node, front, operator, home, routeServiceTLS, stop }: Parts): TestPlatformBase {
   const kubeconfig = join(home, "kubeconfig");
   const users = [
     { name: "admin", token: node.adminToken },
@@ -199,6 +214,7 @@ function toBase({ node, front, operator, home, stop }: Parts): TestPlatformBase 
     port: front.port,
     rawPort: front.port,
     hostAddress: node.hostAddress,
+    routeServiceTLS,
     tcpHost: node.ingressAddress,
     kubeconfig,
     pids: () => listPlatformPids(node),

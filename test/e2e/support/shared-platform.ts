@@ -18,6 +18,7 @@ interface SharedPlatform {
   kubeconfig: string;
   kubectl: string;
   hostAddress: string;
+  routeServiceTLS: TestPlatformBase["routeServiceTLS"];
   /** Objects of the system namespace that were there before any journey, as kubectl names them. */
   own: string[];
 }
@@ -42,10 +43,11 @@ export async function sharePlatform(
   options: NodePlatformOptions,
 ): Promise<{ file: string; stop: () => Promise<void> }> {
   const { base, node } = await startNodePlatform(options);
-  const { url, port, tcpHost, hostAddress, kubeconfig, home } = base;
+  const { url, port, tcpHost, hostAddress, routeServiceTLS, kubeconfig, home } = base;
   const file = join(home, "shared-platform.json");
   const own = await listShared(kubectlOf(node.kubectl, kubeconfig), SHARED_KINDS);
-  const described: SharedPlatform = { url, port, tcpHost, hostAddress, kubeconfig, kubectl: node.kubectl, own };
+  const reached = { url, port, tcpHost, hostAddress, routeServiceTLS };
+  const described: SharedPlatform = { ...reached, kubeconfig, kubectl: node.kubectl, own };
   writeFileSync(file, JSON.stringify(described));
   return { file, stop: () => base.stop() };
 }
@@ -53,7 +55,7 @@ export async function sharePlatform(
 /** The platform of the file for one journey, with a home of its own. Its processes are not the journey's to kill. */
 export function joinPlatform(file: string): { base: TestPlatformBase; kubectl: string } {
   const described = JSON.parse(readFileSync(file, "utf8")) as SharedPlatform;
-  const { url, port, tcpHost, hostAddress, kubeconfig, kubectl, own: shared } = described;
+  const { url, port, tcpHost, hostAddress, routeServiceTLS, kubeconfig, kubectl, own: shared } = described;
   const home = mkdtempSync(join(tmpdir(), "cupola-e2e-"));
   const own = join(home, "kubeconfig");
   copyFileSync(kubeconfig, own);
@@ -64,6 +66,7 @@ export function joinPlatform(file: string): { base: TestPlatformBase; kubectl: s
     port,
     rawPort: port,
     hostAddress,
+    ...(routeServiceTLS && { routeServiceTLS }),
     tcpHost,
     kubeconfig: own,
     pids: () => [],

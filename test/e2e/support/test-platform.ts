@@ -30,6 +30,8 @@ export interface TestPlatformBase {
   kubeconfig: string;
   /** The address of this machine at which the platform reaches servers of this process, such as a service broker. */
   hostAddress: string;
+  /** A certificate for that address which the platform trusts of route services; absent where they may be plain http. */
+  routeServiceTLS?: { cert: string; key: string };
   /** Processes of the platform that run now. */
   pids(): number[];
   /** SIGKILL to one process of the platform, by a number in [0, 1). Resolves when it is gone. */

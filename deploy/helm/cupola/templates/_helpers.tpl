@@ -25,6 +25,11 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{- if and (.Values.ssh).enabled (not (include "cupola.isSpoke" .)) }}true{{ end -}}
 {{- end }}
 
+{{/* "true" where the proxy of route services runs. */}}
+{{- define "cupola.hasRouteServices" -}}
+{{- if and (.Values.routeServices).enabled (not (include "cupola.isSpoke" .)) }}true{{ end -}}
+{{- end }}
+
 {{- define "cupola.sshAddress" -}}
 {{- .Values.ssh.address | default (printf "%s:%d" (urlParse .Values.api.publicUrl).hostname (int .Values.ssh.service.port)) -}}
 {{- end }}
@@ -58,6 +63,9 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{- end -}}
 {{- if include "cupola.hasSSH" . -}}
 {{- $components = append $components (dict "name" "ssh-proxy" "operations" (list "ssh-proxy")) -}}
+{{- end -}}
+{{- if include "cupola.hasRouteServices" . -}}
+{{- $components = append $components (dict "name" "route-service" "operations" (list "route-service")) -}}
 {{- end -}}
 {{- if .Values.runners.deployment.enabled -}}
 {{- $components = append $components (dict "name" "instance-index" "operations" (list "instance-index")) -}}
@@ -142,6 +150,8 @@ data:
 {{- define "cupola.webhookPort" }}9443{{ end }}
 {{- define "cupola.metricsPort" }}8444{{ end }}
 {{- define "cupola.sshPort" }}2222{{ end }}
+{{- /* Also in crds/route-service-proxy.ts. */}}
+{{- define "cupola.routeServicePort" }}8080{{ end }}
 
 {{/* Names under which clients reach the API, as a list in YAML. */}}
 {{- define "cupola.apiHosts" -}}
