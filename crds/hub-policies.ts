@@ -120,10 +120,7 @@ function namespaceValidations(): Validation[] {
   const same = (field: "finalizers" | "ownerReferences"): string =>
     `${metadataOf("object", field)} == ${metadataOf("oldObject", field)}`;
   return [
-    forbid(
-      `!(${isDelete}) || (request.userInfo.username != '${HUB_USER}' && variables.hubBefore != '' && variables.consentBefore == '' && ${labelOf("oldObject", KIND)} == 'space' && !${isReserved("oldObject")})`,
-      "on a spoke the platform deletes only namespaces that the hub made, and the hub itself deletes none",
-    ),
+    forbid(`!(${isDelete})`, "on a spoke the platform deletes no namespace"),
     forbid(
       `${isDelete} || (variables.hub != '' && ${labelOf("object", KIND)} == 'space')`,
       `on a spoke a namespace that the platform writes has the label ${HUB}, and ${KIND}=space`,

@@ -1,4 +1,4 @@
-// Which leftovers of a hub go from a namespace of a spoke: Secrets of variables that nothing there uses any more, and then the namespace. Pure.
+// Which Secrets of a hub's variables go from a namespace of a spoke: those that nothing there has used for a while. Pure.
 
 export interface Leftover {
   name: string;
@@ -6,44 +6,29 @@ export interface Leftover {
 }
 
 export interface CleanUpInput {
-  /** The namespace. Undefined when it stays, since somebody lent it to the hub. */
-  namespace: Leftover | undefined;
-  /** Secrets of the hub in it. */
+  /** Secrets of the hub in the namespace. */
   secrets: readonly Leftover[];
   /** Names of those that an LRP or a TaskRun there uses. */
   used: ReadonlySet<string>;
-  /** Number of LRPs, TaskRuns and RouteBindings in it, whoever made them. */
-  contents: number;
   now: number;
 }
 
-/** By uid: since when something has been unused, in milliseconds. */
+/** By uid: since when a Secret has been unused, in milliseconds. */
 export type UnusedSince = ReadonlyMap<string, number>;
 
 export interface CleanUpPlan {
   unused: UnusedSince;
-  secrets: Leftover[];
-  namespace: Leftover | undefined;
+  remove: Leftover[];
 }
 
 /**
- * How long something stays that nothing uses: a restarted app uses the same Secret again a moment after its last LRP has gone, and a stopped one may
+ * How long a Secret stays that nothing uses: a restarted app uses the same Secret again a moment after its last LRP has gone, and a stopped one may
  * start again.
  */
 export const UNUSED_MS = 10 * 60_000;
 
-export function planCleanUp(
-  before: UnusedSince,
-  { namespace, secrets, used, contents, now }: CleanUpInput,
-): CleanUpPlan {
-  const unusedSecrets = secrets.filter(({ name }) => !used.has(name));
-  const isEmpty = contents === 0 && secrets.length === 0;
-  const candidates = [...unusedSecrets, ...(isEmpty && namespace ? [namespace] : [])];
+export function planCleanUp(before: UnusedSince, { secrets, used, now }: CleanUpInput): CleanUpPlan {
+  const candidates = secrets.filter(({ name }) => !used.has(name));
   const unused = new Map(candidates.map(({ uid }) => [uid, before.get(uid) ?? now]));
-  const isDue = ({ uid }: Leftover): boolean => now - (unused.get(uid) ?? now) >= UNUSED_MS;
-  return {
-    unused,
-    secrets: unusedSecrets.filter(isDue),
-    namespace: isEmpty && namespace && isDue(namespace) ? namespace : undefined,
-  };
+  return { unused, remove: candidates.filter(({ uid }) => now - (unused.get(uid) ?? now) >= UNUSED_MS) };
 }

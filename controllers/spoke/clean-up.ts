@@ -1,8 +1,7 @@
-// On a spoke: removes the Secrets of variables that nothing there uses any more, and namespaces that the hub made and in which it has nothing left.
+// On a spoke: removes the Secrets of variables that nothing there uses any more. Namespaces stay: others may keep data in them, which the agent may not see.
 import { LRUCache } from "lru-cache";
 import { LABELS } from "../../crds/labels.ts";
 import { LRP } from "../../crds/lrp/lrp.ts";
-import { RouteBinding } from "../../crds/route-binding/route-binding.ts";
 import { TaskRun } from "../../crds/task-run/task-run.ts";
 import { Namespace, Secret } from "../../kube/api/builtin.ts";
 import type { KubeObject } from "../../kube/api/object.ts";
@@ -12,18 +11,16 @@ import { isConflict, isNotFound } from "../../kube/client/errors.ts";
 import { defineController, type Controller, type ReconcileContext } from "../../kube/controller/controller.ts";
 import { secretsOf } from "../shared/cluster-secrets.ts";
 import { whileSecretsAllowed } from "../shared/env-snapshot.ts";
-import { planCleanUp, UNUSED_MS, type CleanUpInput, type Leftover, type UnusedSince } from "./clean-up-plan.ts";
+import { planCleanUp, UNUSED_MS, type Leftover, type UnusedSince } from "./clean-up-plan.ts";
 import { isOfHub } from "./plan.ts";
 
-/** Kinds whose objects use a namespace; those of the first two use Secrets, too. */
-const USERS = [LRP, TaskRun, RouteBinding] as const;
+/** Kinds whose objects use Secrets. */
+const USERS = [LRP, TaskRun] as const;
 /** Secrets that one look reads; the next ones come when these are gone. */
 const MAX_SECRETS = 500;
 /** Namespaces whose leftovers are remembered. Those of the others stay. */
 const MAX_NAMESPACES = 10_000;
 const DEADLINE_MS = 15_000;
-
-type Contents = Pick<CleanUpInput, "used" | "contents">;
 
 /** Looks at each namespace now and then: no informer watches Secrets. */
 export function spokeCleanUpController(): Controller {
@@ -36,35 +33,21 @@ export function spokeCleanUpController(): Controller {
     writesStatus: false,
     writesObject: false,
     workers: 1,
-    permissions: [
-      { resource: Secret, verbs: ["list", "delete"] },
-      { resource: Namespace, verbs: ["delete"] },
-    ],
+    permissions: [{ resource: Secret, verbs: ["list", "delete"] }],
 
     async reconcile(namespace, context) {
       const { name } = namespace.metadata;
       const secrets = await whileSecretsAllowed(name, () => listSecrets(namespace, context.client));
       const plan = planCleanUp(remembered.get(name) ?? new Map<string, number>(), {
-        namespace: isLent(namespace) ? undefined : toLeftover(namespace),
         secrets,
+        used: namesOf(USERS.map((ref: ResourceRef) => context.read.list(ref, { namespace: name }))),
         now: context.now().getTime(),
-        ...readContents(name, context),
       });
-      const isGone = await remove(plan, name, context);
-      if (isGone) remembered.delete(name);
-      else remembered.set(name, plan.unused);
+      if (plan.remove.length > 0) await remove(plan.remove, name, context);
+      remembered.set(name, plan.unused);
       return { requeueAfterMs: UNUSED_MS };
     },
   });
-}
-
-/** Somebody consented to its use, so it is not the hub's to end. */
-function isLent({ metadata }: KubeObject): boolean {
-  return metadata.labels?.[LABELS.adoptableBy] !== undefined;
-}
-
-function toLeftover({ metadata: { name, uid = "" } }: KubeObject): Leftover {
-  return { name, uid };
 }
 
 async function listSecrets({ metadata }: KubeObject, client: KubeClient): Promise<Leftover[]> {
@@ -74,46 +57,29 @@ async function listSecrets({ metadata }: KubeObject, client: KubeClient): Promis
     limit: MAX_SECRETS,
     deadlineMs: DEADLINE_MS,
   });
-  return items.map(toLeftover);
+  return items.map(({ metadata: { name, uid = "" } }) => ({ name, uid }));
 }
 
-/** @throws NotSynced, NotPermitted while a cache cannot be read: nothing is removed then */
-function readContents(namespace: string, { read }: Pick<ReconcileContext, "read">): Contents {
-  return toContents(USERS.map((ref: ResourceRef) => read.list(ref, { namespace })));
+function namesOf(users: readonly (readonly KubeObject[])[]): Set<string> {
+  return new Set(users.flat().flatMap((user) => secretsOf(user as unknown as Draft)));
 }
 
-function toContents([lrps = [], runs = [], bindings = []]: readonly (readonly KubeObject[])[]): Contents {
-  return {
-    used: new Set([...lrps, ...runs].flatMap((one) => secretsOf(one as unknown as Draft))),
-    contents: lrps.length + runs.length + bindings.length,
-  };
-}
-
-/** Asks the API server once more, since an LRP may just have come. Resolves to whether the namespace has gone. */
+/** Asks the API server once more, since an LRP may just have come. */
 async function remove(
-  { secrets, namespace }: Pick<ReturnType<typeof planCleanUp>, "secrets" | "namespace">,
-  name: string,
-  { client, log }: Pick<ReconcileContext, "client" | "log">,
-): Promise<boolean> {
-  if (secrets.length === 0 && !namespace) return false;
-  const options = { namespace: name, deadlineMs: DEADLINE_MS };
-  const lists = await Promise.all(USERS.map((ref: ResourceRef) => client.list(ref, options)));
-  const { used, contents } = toContents(lists.map(({ items }) => items));
-  for (const secret of secrets)
-    if (!used.has(secret.name)) await deleteExactly(client, Secret, { ...secret, namespace: name });
-  if (!namespace || contents > 0) return false;
-  log.info({ namespace: name }, "a namespace of the hub has had nothing of it for ten minutes, and goes");
-  await deleteExactly(client, Namespace, namespace);
-  return true;
+  secrets: readonly Leftover[],
+  namespace: string,
+  { client }: Pick<ReconcileContext, "client">,
+): Promise<void> {
+  const lists = await Promise.all(
+    USERS.map((ref: ResourceRef) => client.list(ref, { namespace, deadlineMs: DEADLINE_MS })),
+  );
+  const used = namesOf(lists.map(({ items }) => items));
+  for (const { name, uid } of secrets) if (!used.has(name)) await deleteExactly(client, { namespace, name }, uid);
 }
 
-async function deleteExactly(
-  client: KubeClient,
-  ref: ResourceRef,
-  { uid, ...key }: Leftover & { namespace?: string },
-): Promise<void> {
+async function deleteExactly(client: KubeClient, key: { namespace: string; name: string }, uid: string): Promise<void> {
   try {
-    await client.delete(ref, key, { preconditions: { uid }, deadlineMs: DEADLINE_MS });
+    await client.delete(Secret, key, { preconditions: { uid }, deadlineMs: DEADLINE_MS });
   } catch (error) {
     // Already deleted, or replaced by another object of the same name.
     if (!isNotFound(error) && !isConflict(error)) throw error;

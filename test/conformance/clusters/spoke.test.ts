@@ -383,7 +383,7 @@ describe.skipIf(reason)("a spoke", () => {
     await eventually(async () => expect(await lrpsThere()).toHaveLength(1));
   }, 90_000);
 
-  test("loses the Secrets that nothing uses any more, and an empty namespace of the hub, by its agent alone", async () => {
+  test("loses the Secrets that nothing uses any more, by its agent alone, and keeps its namespaces", async () => {
     const auth = { kind: "token", token: await tokenOf(planes.spoke, "agent") } as const;
     const agent = createClient({ server: planes.spoke.url, ca: planes.spoke.ca, auth });
     ends.push(() => agent.close());
