@@ -4,7 +4,7 @@ import { COMMAND_PATCHES } from "../../crds/cf-command-patches.ts";
 import { Droplet } from "../../crds/droplet/droplet.ts";
 import { Revision } from "../../crds/revision/revision.ts";
 import { Rollout } from "../../crds/rollout/rollout.ts";
-import { currentStep } from "../../crds/rollout/rules.ts";
+import { continuationOf } from "../../crds/rollout/rules.ts";
 import { writeAllOrNone } from "../access/rehearsal.ts";
 import type { Session } from "../access/session.ts";
 import { requireNotSuspended } from "../access/suspension.ts";
@@ -147,13 +147,13 @@ const proceed = endpoint({
   method: "POST",
   path: `${path}/actions/continue`,
   permission: { verb: "patch", on: Rollout },
-  summary: "Continue a paused canary deployment",
+  summary: "Continue a paused deployment",
   handler: async ({ session, params }) => {
     await session.patchWithRetry(Rollout, getManageable(session, params.guid), (current) => {
       const { state, value, reason } = deploymentStatus(session.cache, current);
       if (state !== "PAUSED")
         throw unprocessable(`Cannot continue a deployment with status: ${value} and reason: ${reason}`);
-      return { spec: current.spec.paused ? { paused: false } : { continuedSteps: currentStep(current) } };
+      return { spec: continuationOf(current) };
     });
     return DONE;
   },

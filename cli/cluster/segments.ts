@@ -1,7 +1,13 @@
 // `cup segments`: on which clusters the apps of an isolation segment run.
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
-import { DEFAULT_FAILOVER, IsolationSegment, type Placement } from "../../crds/isolation-segment/isolation-segment.ts";
+import {
+  DEFAULT_FAILOVER,
+  IsolationSegment,
+  type Placement,
+  type StagedRollout,
+} from "../../crds/isolation-segment/isolation-segment.ts";
 import { displayNameOf } from "../../crds/object-names.ts";
+import { omitUndefined } from "../../kube/api/omit-undefined.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { Failure } from "../failure.ts";
 import { table, type Result } from "../output.ts";
@@ -12,6 +18,11 @@ export interface PlaceOptions {
   spreadBy?: string;
   failover?: string;
   failoverAfter?: number;
+  stages?: string;
+  soak?: number;
+  deadline?: number;
+  maxFailures?: number;
+  approval?: string;
 }
 
 export async function listSegments(kube: KubeClient): Promise<Result> {
@@ -22,13 +33,15 @@ export async function listSegments(kube: KubeClient): Promise<Result> {
       name: displayNameOf(segment),
       placement: segment.spec.placement ?? null,
       failover: segment.spec.failover ?? DEFAULT_FAILOVER,
+      rollout: segment.spec.rollout ?? null,
     })),
     text: table(
-      ["segment", "clusters", "failover"],
+      ["segment", "clusters", "failover", "stages"],
       sorted.map((segment) => [
         displayNameOf(segment),
         describePlacement(segment.spec.placement),
         describeFailover(segment.spec),
+        describeStages(segment.spec),
       ]),
     ),
   };
@@ -38,11 +51,14 @@ export async function placeSegment(kube: KubeClient, name: string, options: Plac
   const segment = await getSegment(kube, name);
   const placement = options.clusters === "none" ? null : toPlacement(options);
   const failover = toFailover(options);
-  const body = { spec: { placement: placement && toPatch(placement, segment.spec.placement), ...failover } };
+  const rollout = toStagedRollout(options, segment.spec.rollout);
+  const body = {
+    spec: { placement: placement && toPatch(placement, segment.spec.placement), ...failover, ...rollout },
+  };
   await kube.patch(IsolationSegment, segment.metadata, { type: "merge", body });
   const where = describePlacement(placement ? { tolerations: [], ...placement } : undefined);
   return {
-    json: { segment: name, placement, ...failover },
+    json: { segment: name, placement, ...failover, ...rollout },
     text: [`New processes of segment ${name} run on ${where}. Apps that run now move with cup stop and cup start.`],
   };
 }
@@ -60,6 +76,39 @@ export function toFailover({ failover: mode, failoverAfter: afterSeconds }: Plac
     });
   if (mode === undefined && afterSeconds === undefined) return {};
   return { failover: { ...(mode !== undefined && { mode }), ...(afterSeconds !== undefined && { afterSeconds }) } };
+}
+
+const APPROVALS: readonly string[] = ["none", "stage"];
+
+/** Patch of the stages by the options; rules without an option stay. @throws Failure */
+export function toStagedRollout(
+  { stages, soak, deadline, maxFailures, approval }: PlaceOptions,
+  before: StagedRollout | undefined,
+): { rollout?: object | null } {
+  const rules = omitUndefined({ soakSeconds: soak, deadlineSeconds: deadline, maxFailures, approval });
+  if (stages === "none") return { rollout: null };
+  if (stages === undefined && Object.keys(rules).length === 0) return {};
+  if (approval !== undefined && !APPROVALS.includes(approval))
+    throw new Failure(`--approval ${approval} is none of ${APPROVALS.join(", ")}`, {
+      kind: "usage",
+      next: "--stages 1,50%,100% --approval stage",
+    });
+  if (stages === undefined && !before)
+    throw new Failure("the segment has no stages", { kind: "usage", next: "--stages 1,50%,100%" });
+  return { rollout: { ...(stages !== undefined && { stages: toStages(stages) }), ...rules } };
+}
+
+/** `1,50%,100%`. @throws Failure */
+function toStages(text: string): StagedRollout["stages"] {
+  return text.split(",").map((part) => {
+    const [, number, percent] = /^([1-9][0-9]?|100)(%?)$/.exec(part.trim()) ?? [];
+    if (number === undefined)
+      throw new Failure(`--stages ${text} has a part that is no number of clusters, and no percentage`, {
+        kind: "usage",
+        next: "--stages 1,50%,100%",
+      });
+    return percent ? { percent: Number(number) } : { clusters: Number(number) };
+  });
 }
 
 /** A merge patch keeps the keys that it does not name. Tolerations stay. */
@@ -96,6 +145,12 @@ export function toLabels(text: string, option: string): Record<string, string> {
 function describeFailover({ placement, failover = DEFAULT_FAILOVER }: IsolationSegment["spec"]): string {
   if (!placement) return "-";
   return failover.mode === "auto" ? `auto, after ${failover.afterSeconds} s` : failover.mode;
+}
+
+function describeStages({ placement, rollout }: IsolationSegment["spec"]): string {
+  if (!placement || !rollout) return "-";
+  const stages = rollout.stages.map(({ clusters, percent }) => (percent === undefined ? `${clusters}` : `${percent}%`));
+  return `${stages.join(",")}${rollout.approval === "stage" ? ", each by approval" : ""}`;
 }
 
 function describePlacement(placement: Placement | undefined): string {

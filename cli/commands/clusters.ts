@@ -168,7 +168,11 @@ export function addSegments(program: Command): void {
     .description("isolation segments, and the clusters of their apps")
     .addHelpText("after", example("cup segments", "cup segments place shared --clusters all"))
     .action(withKube(async (kube) => (await import("../cluster/segments.ts")).listSegments(kube)));
-  segments
+  addPlace(segments);
+}
+
+function addPlace(segments: Command): void {
+  const place = segments
     .command("place <segment>")
     .description("choose the clusters on which new processes of a segment run")
     .addHelpText(
@@ -177,6 +181,7 @@ export function addSegments(program: Command): void {
         "cup segments place shared --clusters all",
         "cup segments place gpu --clusters tier=gpu --count 2",
         "cup segments place shared --clusters all --failover auto --failover-after 300",
+        "cup segments place shared --clusters all --stages 1,50%,100% --soak 60",
         "cup segments place shared --clusters none",
       ),
     )
@@ -184,10 +189,27 @@ export function addSegments(program: Command): void {
     .option("--count <number>", "clusters of each process; all that match without it", toCount)
     .option("--failover <mode>", "what becomes of instances on a cluster that does not answer: never, manual, auto")
     .option("--failover-after <seconds>", "for auto: seconds without an answer, 10 at least; default: 300", toCount)
-    .option("--spread-by <label>", "one cluster for each value of the label, while values last")
-    .action(
-      withKube(async (kube, _progress, name: string, options: PlaceOptions) =>
-        (await import("../cluster/segments.ts")).placeSegment(kube, name, options),
-      ),
-    );
+    .option("--spread-by <label>", "one cluster for each value of the label, while values last");
+  addStages(place);
+  place.action(
+    withKube(async (kube, _progress, name: string, options: PlaceOptions) =>
+      (await import("../cluster/segments.ts")).placeSegment(kube, name, options),
+    ),
+  );
+}
+
+function addStages(place: Command): void {
+  place
+    .option(
+      "--stages <counts>",
+      "clusters that a rolling deployment has reached after each stage, as 1,50%,100%; none: all at once",
+    )
+    .option("--soak <seconds>", "how long a stage runs well before the next one begins", toCount)
+    .option(
+      "--deadline <seconds>",
+      "after this time a stage has failed, or a lost cluster is skipped; default: 600",
+      toCount,
+    )
+    .option("--max-failures <number>", "instances of a stage that may crash; default: 0", toCount)
+    .option("--approval <when>", "none, or stage: pauses after each stage until cf continue-deployment");
 }

@@ -1,9 +1,10 @@
 // The part of each cluster in a process: a start that waits for its own cluster alone, and a step of a Rollout that is shared out.
 import { expect, test } from "vitest";
 import type { LRP } from "../../crds/lrp/lrp.ts";
-import { anLRP, aProcess, aRevision } from "../../crds/testing/objects.ts";
+import { anLRP, aProcess, aRevision, aRollout } from "../../crds/testing/objects.ts";
 import type { Draft } from "../../kube/client/client.ts";
 import { NotReady } from "../../kube/controller/controller.ts";
+import { countInstances } from "../shared/rollout-counts.ts";
 import { planCluster, planClusterRollout, shareOf, type Share } from "./placed-plan.ts";
 
 const content = { description: "", dropletRef: { name: "d1" }, processes: [] };
@@ -47,13 +48,33 @@ test("an input that is missing everywhere does not keep the former LRP", () => {
   expect(planCluster(view, input)).toEqual([]);
 });
 
+/** `next`: instances of the new version in the stage of both clusters; none before it is under way. */
+function planWest(existing: LRP[], { next, rest }: { next: number; rest: number }): Draft[] {
+  const versions = { rollout: aRollout(), target: two, running: one };
+  const step = {
+    goal: { total: 4, limit: 4, maxInFlight: 1 },
+    target: countInstances(undefined),
+    others: [],
+    next,
+    rest: [{ lrp: lrp("1"), instances: rest }],
+  };
+  const stage = { clusters: ["local", "west"], silent: [], pool: [0, 1, 2, 3], isUnderWay: next > 0, step };
+  const share = shareOf("west", assignments, 4);
+  return planClusterRollout({ name: "west", existing }, { process: aProcess(), versions, stage, share, makeLRP });
+}
+
 test.each<[string, LRP[], number, number, [string, number][]]>([
   ["the first new instance is on another cluster", [lrp("1")], 1, 4, [["lrp-1", 2]]],
   ["the second is here, and an old one ends", [lrp("1")], 2, 3, [["lrp-1", 1], ["lrp-2", 1]]],
   ["the old version stays at none, to return to", [lrp("1"), lrp("2")], 4, 0, [["lrp-1", 0], ["lrp-2", 2]]],
-])("%s", (_what, existing, ...[next, rest, expected]) => {
-  const counts = { target: { revision: two, instances: next }, running: one, rest: new Map([["1", rest]]) };
-  const shareFor = (instances: number): Share => shareOf("west", assignments, instances);
-  const drafts = planClusterRollout({ name: "west", existing }, counts, { process: aProcess(), shareFor, makeLRP });
-  expect(show(drafts)).toEqual(expected);
-}); // prettier-ignore
+  ["before its stage the cluster keeps what it has", [lrp("1")], 0, 0, [["lrp-1", 2]]],
+  ["instances that come to it before its stage run the version of the app", [], 0, 0, [["lrp-1", 2]]],
+])("%s", (_what, existing, ...[next, rest, expected]) =>
+  expect(show(planWest(existing, { next, rest }))).toEqual(expected)); // prettier-ignore
+
+test("a cluster that has left the decision ends what it has", () => {
+  const versions = { rollout: aRollout(), target: two, running: one };
+  const share = { instances: 0, indexes: [] };
+  const input = { process: aProcess(), versions, stage: undefined, share, makeLRP };
+  expect(planClusterRollout({ name: "north", existing: [lrp("1")] }, input)).toEqual([]);
+});

@@ -6,6 +6,8 @@ import type { Process } from "../../crds/process/process.ts";
 import type { Revision } from "../../crds/revision/revision.ts";
 import type { Draft } from "../../kube/client/client.ts";
 import { NotReady } from "../../kube/controller/controller.ts";
+import type { StageStep } from "../shared/rollout-stages.ts";
+import type { RolloutVersions } from "../shared/rollouts.ts";
 import { RefusedElsewhere } from "../shared/refuse-elsewhere.ts";
 import { planLRPUpdate } from "./lrp.ts";
 
@@ -65,33 +67,67 @@ function throwRefusal(make: () => Draft): void {
   }
 }
 
-/** Counts of instances that a step of a Rollout wants over all clusters. */
-export interface VersionCounts {
-  target: { revision: Revision | undefined; instances: number };
-  /** The Revision that the app runs: its LRP stays at no instances, so that a cancellation can return to it. */
-  running: Revision;
-  /** By revision, as in the LRP's spec. */
-  rest: ReadonlyMap<string, number>;
+/** The cluster's part of the counts of its stage: the lowest indexes of the stage's pool. */
+function shareIn({ pool }: Pick<StageStep, "pool">, indexes: readonly IndexRange[], instances: number): Share {
+  const first = new Set(pool.slice(0, instances));
+  const own = listIndexes(indexes);
+  return { instances: own.filter((index) => first.has(index)).length, indexes: toRanges(own) };
+}
+
+interface RolloutInput {
+  process: Process;
+  versions: RolloutVersions;
+  /** The stage of the cluster; undefined for one that the process leaves. */
+  stage: StageStep | undefined;
+  /** The cluster's part of all instances that are wanted. */
+  share: Share;
+  makeLRP: MakeLRP;
 }
 
 /** During a Rollout: each version with the cluster's part of its instances. */
-export function planClusterRollout(
+export function planClusterRollout(view: ClusterView, input: RolloutInput): Draft[] {
+  const { stage, share } = input;
+  // It has left the decision.
+  if (!stage && share.indexes.length === 0) return [];
+  return stage?.isUnderWay ? planUnderWay(view, { ...input, stage }) : planWaiting(view, input);
+}
+
+/** The LRP of the version that the app runs stays at no instances, so that a cancellation can return to it. */
+function planUnderWay(
   { name, existing }: ClusterView,
-  { target, running, rest }: VersionCounts,
-  { process, shareFor, makeLRP }: { process: Process; shareFor: (instances: number) => Share; makeLRP: MakeLRP },
+  { process, versions: { target, running }, stage, share, makeLRP }: RolloutInput & { stage: StageStep },
 ): Draft[] {
   const { restartInstances } = process.spec;
+  const rest = new Map(stage.step.rest.map(({ lrp, instances }) => [lrp.spec.revision, instances]));
+  const shareFor = (instances: number): Share => shareIn(stage, share.indexes, instances);
   const others = existing
-    .filter((lrp) => !lrp.metadata.deletionTimestamp && !isAt(lrp, target.revision))
-    .map((lrp) => ({ lrp, share: shareFor(rest.get(lrp.spec.revision) ?? lrp.spec.instances) }))
-    .filter(({ lrp, share }) => share.instances > 0 || isAt(lrp, running))
-    .map(({ lrp, share }) => planLRPUpdate(lrp, { ...share, restartInstances }));
-  if (!target.revision) return others;
-  const share = shareFor(target.instances);
-  const [growing] = existing.filter((lrp) => isAt(lrp, target.revision));
+    .filter((lrp) => !lrp.metadata.deletionTimestamp && !isAt(lrp, target))
+    .map((lrp) => ({ lrp, part: shareFor(rest.get(lrp.spec.revision) ?? lrp.spec.instances) }))
+    .filter(({ lrp, part }) => part.instances > 0 || isAt(lrp, running))
+    .map(({ lrp, part }) => planLRPUpdate(lrp, { ...part, restartInstances }));
+  if (!target) return others;
+  const part = shareFor(stage.step.next);
+  const [growing] = existing.filter((lrp) => isAt(lrp, target));
   if (growing?.metadata.deletionTimestamp) return others;
-  if (growing) return [...others, planLRPUpdate(growing, { ...share, restartInstances })];
-  return share.instances > 0 ? [...others, makeLRP(target.revision, share, name)] : others;
+  if (growing) return [...others, planLRPUpdate(growing, { ...part, restartInstances })];
+  return part.instances > 0 ? [...others, makeLRP(target, part, name)] : others;
+}
+
+/** A cluster whose turn has not come keeps its versions. Instances that have moved to it run the version that the app runs. */
+function planWaiting(
+  { name, existing }: ClusterView,
+  { process, versions: { running }, share, makeLRP }: RolloutInput,
+): Draft[] {
+  if (existing.length === 0) return share.instances > 0 ? [makeLRP(running, share, name)] : [];
+  const { restartInstances } = process.spec;
+  const lrps = existing.filter(({ metadata }) => !metadata.deletionTimestamp);
+  const hasOne = lrps.length === 1;
+  return lrps
+    .filter((lrp) => lrp.spec.instances > 0 || isAt(lrp, running))
+    .map((lrp) => {
+      const instances = hasOne && isAt(lrp, running) ? share.instances : lrp.spec.instances;
+      return planLRPUpdate(lrp, { instances, indexes: share.indexes, restartInstances });
+    });
 }
 
 function isAt({ spec }: LRP, revision: Revision | undefined): boolean {

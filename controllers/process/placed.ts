@@ -1,4 +1,5 @@
 // A process on the clusters of its PlacementDecision: the same plan as on one, for each of them.
+import { cutDetails } from "../../crds/details.ts";
 import { BackendClass } from "../../crds/backend-class/backend-class.ts";
 import { LOCAL_CLUSTER } from "../../crds/cluster/local-cluster.ts";
 import { LRP } from "../../crds/lrp/lrp.ts";
@@ -9,8 +10,14 @@ import type { Process } from "../../crds/process/process.ts";
 import type { Revision } from "../../crds/revision/revision.ts";
 import type { Draft } from "../../kube/client/client.ts";
 import type { ReconcileResult, RemoteClusters } from "../../kube/controller/controller.ts";
-import { findLRPOf, findRolloutVersions, findRunningRevision, planRolloutStep } from "../shared/rollouts.ts";
-import type { AppHistory } from "../shared/rollouts.ts";
+import { planStageSteps, type StageStep } from "../shared/rollout-stages.ts";
+import {
+  findLRPOf,
+  findRolloutVersions,
+  findRunningRevision,
+  type AppHistory,
+  type RolloutVersions,
+} from "../shared/rollouts.ts";
 import { RefusedElsewhere } from "../shared/refuse-elsewhere.ts";
 import { countInstances } from "../shared/rollout-counts.ts";
 import type { LRPPlace } from "./lrp.ts";
@@ -75,7 +82,12 @@ function planStart(
   const running = current ? countInstances(current).routable.size : 0;
   return {
     ...toResult(input, plans),
-    status: { runningInstances: running, lrp: current?.metadata.name, revision: revision.metadata.name },
+    status: {
+      runningInstances: running,
+      lrp: current?.metadata.name,
+      revision: revision.metadata.name,
+      refused: undefined,
+    },
     ready: toRefusedReady(refusals, { running, allowed }) ?? toPlacedReady(decision, current, { running, allowed }),
   };
 }
@@ -134,33 +146,35 @@ function toPlacedReady(
   return { status: "False", reason: "Starting", message: `0 of ${allowed} instances run` };
 }
 
-/** The step is the same for all clusters; each runs its part of every version. */
+/** Each stage of clusters has its own step; each cluster runs its part of every version. */
 function planRollout(
   input: PlacedInput,
   views: readonly ClusterView[],
-  {
-    versions,
-    merged,
-  }: { versions: NonNullable<ReturnType<typeof findRolloutVersions>>; merged: readonly RunningLRP[] },
+  { versions, merged }: { versions: RolloutVersions; merged: readonly RunningLRP[] },
 ): ReconcileResult {
   const { process, decision, history } = input;
   const { rollout, running, target } = versions;
   const held = target && planHeldRollout(process, input.findQuota(target), rollout);
   if (held) return held;
-  const step = planRolloutStep(versions, history, { lrps: merged, wanted: desiredInstances(process) });
-  const counts = {
-    target: { revision: target, instances: step.next },
-    running,
-    rest: new Map(step.rest.map(({ lrp, instances }) => [lrp.spec.revision, instances])),
-  };
-  const plans = views.map((view) => ({
-    name: view.name,
-    drafts: planClusterRollout(view, counts, {
+  const { assignments } = decision.spec;
+  const wanted = desiredInstances(process);
+  const known = new Set(views.map(({ name }) => name));
+  const stages = planStageSteps(versions, history, {
+    namespace: process.metadata.namespace,
+    placed: listPlaced(input, views),
+    assignments,
+    wanted,
+    silent: new Set(assignments.map(({ cluster }) => cluster).filter((name) => !known.has(name))),
+  });
+  const { plans, refusals } = planEach(views, (view) =>
+    planClusterRollout(view, {
       process,
-      shareFor: (instances) => shareOf(view.name, decision.spec.assignments, instances),
+      versions,
+      stage: stages.find(({ clusters }) => clusters.includes(view.name)),
+      share: shareOf(view.name, assignments, wanted),
       makeLRP: placeLRP(input),
     }),
-  }));
+  );
   const routable = merged.reduce((sum, lrp) => sum + countInstances(lrp).routable.size, 0);
   return {
     ...toResult(input, plans),
@@ -168,9 +182,22 @@ function planRollout(
       runningInstances: routable,
       lrp: findLRPOf(running, merged)?.metadata.name,
       revision: running.metadata.name,
+      refused: target && toRefused(target, refusals, stages),
     },
-    ready: toReady(rollout, routable, desiredInstances(process)),
+    ready: toRefusedReady(refusals, { running: routable, allowed: wanted }) ?? toReady(rollout, routable, wanted),
   };
+}
+
+function toRefused(
+  { spec }: Revision,
+  refusals: Refusals,
+  stages: readonly StageStep[],
+): NonNullable<Process["status"]>["refused"] {
+  const underWay = new Set(stages.filter(({ isUnderWay }) => isUnderWay).flatMap(({ clusters }) => clusters));
+  const first = [...refusals].find(([name]) => underWay.has(name));
+  if (!first) return undefined;
+  const [cluster, { message }] = first;
+  return { revision: String(spec.version), message: cutDetails(`cluster ${cluster} cannot start it: ${message}`) };
 }
 
 /** The LRP of a cluster: rendered for its class there, and named so that a restored platform finds it. */

@@ -94,7 +94,7 @@ class World {
     this.count();
     this.rollouts = this.rollouts.map((rollout) => ({
       ...rollout,
-      status: planRolloutStatus(this.inputOf(rollout), NOW) as Rollout["status"],
+      status: planRolloutStatus(this.inputOf(rollout), NOW).status as Rollout["status"],
     }));
   }
 

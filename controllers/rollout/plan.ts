@@ -1,7 +1,9 @@
 // The status of a Rollout: how far it is, and when it is over. Pure.
 import { cutDetails } from "../../crds/details.ts";
+import type { StagedRollout } from "../../crds/isolation-segment/isolation-segment.ts";
 import type { App } from "../../crds/app/app.ts";
 import type { RunningLRP } from "../../crds/placement-decision/merged-lrps.ts";
+import type { Assignment, PlacedLRP } from "../../crds/placement-decision/placement-decision.ts";
 import { defaultInstances } from "../../crds/process/defaults.ts";
 import type { Process } from "../../crds/process/process.ts";
 import type { Revision } from "../../crds/revision/revision.ts";
@@ -11,6 +13,7 @@ import { omitUndefined } from "../../kube/api/omit-undefined.ts";
 import { mergeDiffNamed } from "../../kube/api/merge-diff.ts";
 import type { ReadyDraft } from "../../kube/controller/controller.ts";
 import { countInstances, isReached, isRestored } from "../shared/rollout-counts.ts";
+import { planStageSteps } from "../shared/rollout-stages.ts";
 import {
   findLRPOf,
   findRevision,
@@ -23,10 +26,21 @@ import {
   type RolloutStep,
   type RolloutVersions,
 } from "../shared/rollouts.ts";
+import { chooseStages, describeStage, planStageProgress, type StageFields, type StageProgress } from "./stages.ts";
 
 type Status = NonNullable<Rollout["status"]>;
 type RolloutStatus = Omit<Status, "conditions" | "observedGeneration">;
 type Outcome = Pick<Status, "state"> & Partial<Pick<Status, "finalRevision" | "pausedStep" | "superseded">>;
+
+/** Where the process runs, for one that is placed on clusters. */
+export interface RolloutPlacement {
+  assignments: readonly Assignment[];
+  placed: readonly PlacedLRP[];
+  /** Clusters that do not answer. */
+  silent: ReadonlySet<string>;
+  /** Rules of the segment, where it has stages. */
+  rules: StagedRollout | undefined;
+}
 
 /** All that a Rollout's state follows from. `lrps`: those of the web process. */
 export interface RolloutInput {
@@ -34,22 +48,75 @@ export interface RolloutInput {
   app: App;
   processes: readonly Process[];
   lrps: readonly RunningLRP[];
+  placement?: RolloutPlacement | undefined;
   history: AppHistory;
 }
 
+type StagedOutcome = Outcome & { progress?: StageProgress };
+
 /** The state after this reconcile, with what it settles. */
-export function planOutcome(input: RolloutInput): Outcome {
-  const { rollout, app, history, lrps } = input;
+function planOutcome(input: RolloutInput, now: Date): StagedOutcome {
+  const { rollout, history } = input;
   const newest = sortRollouts(history.rollouts)[0];
   const { state, superseded } = effectiveState(rollout, newest);
   if (superseded) return { state, superseded };
   if (isEnded(rollout) || rollout.spec.startsApp) return { state };
   if (rollout.status?.finalRevision !== undefined) return planEnd(input, rollout.status.finalRevision);
+  return planOpen(input, state, now);
+}
+
+function planOpen(input: RolloutInput, state: Outcome["state"], now: Date): StagedOutcome {
+  const { rollout, app, history, lrps, placement } = input;
   if (isReplacedByRestart(rollout, app, history)) return { state: state === "Canceling" ? "Canceled" : "Deployed" };
   const versions = findRolloutVersions(app, history, lrps);
   const web = input.processes.find(({ spec }) => spec.type === "web");
   if (!versions || !web) return { state };
-  return planProgress(input, versions, planRolloutStep(versions, history, { lrps, wanted: countWanted(web) }));
+  return placement
+    ? planStaged({ ...input, placement }, { versions, web, now })
+    : planProgress(input, versions, [planStepHere(input, versions, web)]);
+}
+
+function planStepHere({ history, lrps }: RolloutInput, versions: RolloutVersions, web: Process): RolloutStep {
+  return planRolloutStep(versions, history, { lrps, wanted: countWanted(web) });
+}
+
+type PlacedRollout = RolloutInput & { placement: RolloutPlacement };
+
+/** On clusters: the stages are chosen first, and it is over once the last one has passed. */
+function planStaged(
+  input: PlacedRollout,
+  { versions, web, now }: { versions: RolloutVersions; web: Process; now: Date },
+): StagedOutcome {
+  const { rollout, placement } = input;
+  const state = ownState(rollout);
+  if (!rollout.status?.stages) {
+    const fields = { ...chooseStages(placement.assignments, placement.rules), stage: 1 };
+    return { state, progress: { fields, isPassed: false } };
+  }
+  const steps = planStageSteps(versions, input.history, toStagesInput(input, web));
+  const isMoving = versions.target !== undefined && (state === "Deploying" || state === "Prepaused");
+  const progress = planStageProgress({ rollout, steps, refused: findRefusal(web, versions), isMoving, now });
+  if (isHalted(rollout, progress.fields)) return { state: "Paused", progress };
+  // A step of a canary is reached without the soak of its last stage.
+  if (state === "Deploying" && !progress.isPassed) return { state, progress };
+  const planned = steps.map(({ step }) => step);
+  return { ...planProgress(input, versions, planned), progress };
+}
+
+/** Why a cluster cannot start the version that is to run. */
+function findRefusal({ status }: Process, { target }: RolloutVersions): string | undefined {
+  const refused = status?.refused;
+  return refused?.revision === String(target?.spec.version) ? refused?.message : undefined;
+}
+
+/** Whether it waits after a stage, or halts in one that failed. */
+function isHalted({ spec }: Rollout, { stagePauses = 0 }: StageFields): boolean {
+  return !spec.cancelled && stagePauses > (spec.continuedStages ?? 0);
+}
+
+function toStagesInput({ placement, rollout }: PlacedRollout, web: Process): Parameters<typeof planStageSteps>[2] {
+  const { assignments, placed, silent } = placement;
+  return { namespace: rollout.metadata.namespace, placed, assignments, silent, wanted: countWanted(web) };
 }
 
 /** A restart of the app has replaced all instances meanwhile. */
@@ -63,20 +130,24 @@ function countWanted({ spec }: Process): number {
   return spec.instances ?? defaultInstances(spec.type);
 }
 
-function planProgress(input: RolloutInput, { rollout, target }: RolloutVersions, step: RolloutStep): Outcome {
+function planProgress(
+  input: RolloutInput,
+  { rollout, target }: RolloutVersions,
+  steps: readonly RolloutStep[],
+): Outcome {
   const state = ownState(rollout);
   if (!target) return { state };
   const finalRevision = target.metadata.name;
-  if (state === "Canceling") return isBack(input, target, step) ? { state, finalRevision } : { state };
-  if (state === "Paused" || !isReached(step.target, step.goal)) return { state };
+  if (state === "Canceling") return isBack(input, target, steps) ? { state, finalRevision } : { state };
+  if (state === "Paused" || !steps.every((step) => isReached(step.target, step.goal))) return { state };
   if (state === "Prepaused") return { state: "Paused", pausedStep: currentStep(rollout) };
   return isAdopted(input) ? { state: "Finishing", finalRevision } : { state: "Finishing" };
 }
 
 /** Whether a cancellation has brought the former version and the app's former droplet back. */
-function isBack({ rollout, app }: RolloutInput, target: Revision, step: RolloutStep): boolean {
+function isBack({ rollout, app }: RolloutInput, target: Revision, steps: readonly RolloutStep[]): boolean {
   const former = rollout.spec.previousDroplet?.name ?? target.spec.dropletRef.name;
-  return app.spec.droplet?.name === former && isRestored(step.target, step.others, step.goal);
+  return app.spec.droplet?.name === former && steps.every((step) => isRestored(step.target, step.others, step.goal));
 }
 
 /** Whether the app's processes have the sizes and commands that the Rollout brought. */
@@ -106,24 +177,61 @@ function isLeft({ app, history: { revisions } }: RolloutInput, revision: string)
   return (current ?? 0) > (final ?? 0);
 }
 
-/** The status; fields that are undefined are removed. */
-export function planRolloutStatus(input: RolloutInput, now: Date): RolloutStatus {
+/** The status, whose fields that are undefined are removed, and the time until it must be planned again. */
+export function planRolloutStatus(
+  input: RolloutInput,
+  now: Date,
+): { status: RolloutStatus; requeueAfterMs?: number | undefined } {
   const before = input.rollout.status ?? {};
-  const outcome = planOutcome(input);
+  const { progress, ...outcome } = planOutcome(input, now);
+  const stages = progress?.fields ?? keepStages(before);
   const lrp = findLRPOf(findRolloutRevision(input.rollout, input.history.revisions), input.lrps);
-  const isOver = outcome.state === "Deployed" || outcome.state === "Canceled";
   const settled = { ...omitUndefined(before), ...omitUndefined(outcome) };
-  return {
+  const isOver = outcome.state === "Deployed" || outcome.state === "Canceled";
+  const status = {
     state: outcome.state,
     stateTime: outcome.state === before.state ? before.stateTime : now.toISOString(),
     superseded: settled.superseded,
     revision: findRevisionName(input),
     finalRevision: settled.finalRevision,
     pausedStep: settled.pausedStep,
+    ...NO_STAGES,
+    ...stages,
     lastHealthyTime: findLastHealthy(lrp) ?? before.lastHealthyTime,
-    error: isOver ? undefined : findProblem(lrp),
-    web: isOver || settled.finalRevision !== undefined ? undefined : presentVersions(input),
+    ...(isOver ? NOTHING_RUNS : presentRunning(input, { lrp, stages, finalRevision: settled.finalRevision })),
   };
+  return { status, requeueAfterMs: progress?.requeueAfterMs };
+}
+
+const NOTHING_RUNS = { error: undefined, web: undefined };
+
+/** Once its version is the app's, clients see one web process. */
+function presentRunning(
+  input: RolloutInput,
+  {
+    lrp,
+    stages,
+    finalRevision,
+  }: { lrp: RunningLRP | undefined; stages: StageFields; finalRevision?: string | undefined },
+): Pick<RolloutStatus, "error" | "web"> {
+  return {
+    error: stages.stageProblem ?? findProblem(lrp),
+    web: finalRevision === undefined ? presentVersions(input) : undefined,
+  };
+}
+
+const NO_STAGES = {
+  stages: undefined,
+  stageRules: undefined,
+  stage: undefined,
+  stageTime: undefined,
+  stageReadyTime: undefined,
+  stagePauses: undefined,
+  stageProblem: undefined,
+};
+
+function keepStages({ stages, stageRules, stage, stagePauses, stageProblem }: RolloutStatus): StageFields {
+  return { stages, stageRules, stage, stagePauses, stageProblem };
 }
 
 function findRevisionName({ rollout, app, history }: RolloutInput): string | undefined {
@@ -145,14 +253,13 @@ function findProblem(lrp: RunningLRP | undefined): string | undefined {
 }
 
 /** An entry for each version that has an LRP, and one for the version to come. */
-function presentVersions({ rollout, app, history, lrps, processes }: RolloutInput): Status["web"] {
+function presentVersions(input: RolloutInput): Status["web"] {
+  const { rollout, app, history, lrps, processes, placement } = input;
   const versions = findRolloutVersions(app, history, lrps);
   const web = processes.find(({ spec }) => spec.type === "web");
   if (!versions || !web) return rollout.status?.web;
-  const step = planRolloutStep(versions, history, { lrps, wanted: countWanted(web) });
-  const growing = findLRPOf(versions.target, lrps);
-  const all = [...step.rest, ...(growing ? [{ lrp: growing, instances: step.next }] : [])];
-  return all
+  const counts = placement ? countPlaced(lrps) : countHere(planStepHere(input, versions, web), versions, lrps);
+  return counts
     .map(({ lrp, instances }) => ({
       lrp: lrp.metadata.name,
       guid: lrp.spec.processGUID,
@@ -161,6 +268,23 @@ function presentVersions({ rollout, app, history, lrps, processes }: RolloutInpu
       running: countInstances(lrp).routable.size,
     }))
     .toSorted((a, b) => Number(a.revision) - Number(b.revision));
+}
+
+interface VersionCount {
+  lrp: RunningLRP;
+  instances: number;
+}
+
+function countHere(step: RolloutStep, { target }: RolloutVersions, lrps: readonly RunningLRP[]): VersionCount[] {
+  const growing = findLRPOf(target, lrps);
+  return [...step.rest, ...(growing ? [{ lrp: growing, instances: step.next }] : [])];
+}
+
+/** On clusters, as their LRPs say. */
+function countPlaced(lrps: readonly RunningLRP[]): VersionCount[] {
+  return lrps
+    .filter(({ metadata }) => !metadata.deletionTimestamp)
+    .map((lrp) => ({ lrp, instances: lrp.spec.instances }));
 }
 
 /** Obstacle that keeps a Rollout from going on. */
@@ -180,9 +304,10 @@ function toObstacle({ missing, held }: Obstacles): ReadyDraft | undefined {
 /** Ready is True once the new version runs alone. */
 export function planRolloutReady(
   { rollout, app }: RolloutInput,
-  { state, error, superseded }: RolloutStatus,
+  status: RolloutStatus,
   { missing, failure, held }: Obstacles,
 ): ReadyDraft {
+  const { state, error, superseded } = status;
   if (superseded)
     return { status: "False", reason: "Superseded", message: "a newer Rollout of the app ended this one" };
   if (state === "Deployed") return { status: "True", reason: "Deployed", message: "the new version runs" };
@@ -192,6 +317,32 @@ export function planRolloutReady(
   if (obstacle) return obstacle;
   if (app.spec.state === "Stopped")
     return { status: "False", reason: "AppStopped", message: `app ${app.metadata.name} is stopped: start it` };
+  return toHalted(rollout, status) ?? toMoving(rollout, status, error);
+}
+
+/** A stage that has failed, or one that waits for an approval. */
+function toHalted({ metadata, spec }: Rollout, status: RolloutStatus): ReadyDraft | undefined {
+  const { stageProblem, stagePauses = 0, stage = 1 } = status;
+  if (status.state === "Canceling" || stagePauses <= (spec.continuedStages ?? 0)) return undefined;
+  const next = `cf continue-deployment ${spec.appRef.name}`;
+  if (stageProblem !== undefined)
+    return {
+      status: "False",
+      reason: "StageFailed",
+      message: cutDetails(
+        `${stageProblem}. Other clusters keep the former version. ${next} tries again, cf cancel-deployment ${spec.appRef.name} returns to the former version`,
+      ),
+      isFailure: true,
+    };
+  const message = `${describeStage(status)} waits for an approval since stage ${stage - 1} is done: ${next}, or set spec.continuedStages of Rollout ${metadata.name} to ${stagePauses}`;
+  return { status: "False", reason: "Paused", message };
+}
+
+function toMoving(
+  rollout: Rollout,
+  { state, stages = [], stage }: RolloutStatus,
+  error: string | undefined,
+): ReadyDraft {
   if (error !== undefined) return { status: "False", reason: "Crashed", message: error, isFailure: true };
   if (state === "Paused")
     return {
@@ -199,5 +350,6 @@ export function planRolloutReady(
       reason: "Paused",
       message: `step ${currentStep(rollout)} is reached: set spec.continuedSteps to ${currentStep(rollout)} to continue, or spec.cancelled to true`,
     };
-  return { status: "False", reason: state ?? "Deploying", message: "instances are being replaced" };
+  const where = stages.length > 1 ? ` in ${describeStage({ stages, stage })}` : "";
+  return { status: "False", reason: state ?? "Deploying", message: `instances are being replaced${where}` };
 }

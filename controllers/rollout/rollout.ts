@@ -1,7 +1,11 @@
 // Keeps a Rollout's status; the instances follow from it in controllers/process, the Revision and the app's droplet in controllers/app.
 import { App } from "../../crds/app/app.ts";
+import { Cluster } from "../../crds/cluster/cluster.ts";
+import { LOCAL_CLUSTER } from "../../crds/cluster/local-cluster.ts";
 import { Droplet } from "../../crds/droplet/droplet.ts";
 import { LRP } from "../../crds/lrp/lrp.ts";
+import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
+import { IsolationSegment } from "../../crds/isolation-segment/isolation-segment.ts";
 import { ANNOTATIONS, LABELS } from "../../crds/labels.ts";
 import { mergedLRPsOf, type RunningLRP } from "../../crds/placement-decision/merged-lrps.ts";
 import { PlacementDecision } from "../../crds/placement-decision/placement-decision.ts";
@@ -25,8 +29,11 @@ import { GUID_INDEX, indexByGUID, resolveGUID } from "../shared/guid.ts";
 import { deleteAll, HISTORY_LIMITS, planExcess } from "../shared/history-limits.ts";
 import { findReleaseProblem, RELEASE_TYPE, releaseAttempt, releaseTaskName } from "../shared/release-task.ts";
 import { findHeldReady } from "../shared/start-gate.ts";
+import { findPlacement } from "../shared/placement.ts";
+import { isReachable } from "../shared/reachable.ts";
+import { TENANCY_KINDS } from "../shared/tenancy.ts";
 import { findDropletName } from "../shared/rollouts.ts";
-import { planRolloutReady, planRolloutStatus, type RolloutInput } from "./plan.ts";
+import { planRolloutReady, planRolloutStatus, type RolloutInput, type RolloutPlacement } from "./plan.ts";
 
 const sameApp = (owned: Rollout | Process | Revision | Task): Record<string, string> => ({
   [OWNING_APP_INDEX]: indexByApp(owned)[0] ?? "",
@@ -35,7 +42,7 @@ const sameApp = (owned: Rollout | Process | Revision | Task): Record<string, str
 export const rolloutController = defineController({
   name: "rollout",
   for: Rollout,
-  reads: [Droplet],
+  reads: [...TENANCY_KINDS, Cluster, Droplet, IsolationSegment],
   indexes: { [GUID_INDEX]: indexByGUID, [OWNING_APP_INDEX]: indexByApp },
   watches: [
     watch(App, mapAppToOwned),
@@ -56,11 +63,12 @@ export const rolloutController = defineController({
     const input = readInput(rollout, app, context.read);
     const old = planExcess(input.history.rollouts, HISTORY_LIMITS.rollouts, (one) => !isEnded(one));
     await deleteAll(context.client, Rollout, old);
-    const status = planRolloutStatus(input, context.now());
+    const { status, requeueAfterMs } = planRolloutStatus(input, context.now());
     const failure = findReleaseFailure(input, context.read);
     return {
       ...toAppOwnership(app, resolveGUID(App, app, context).guid, labels),
       status: { ...status },
+      ...(requeueAfterMs !== undefined && { requeueAfterMs }),
       ...(failure && isOpen(rollout) && { spec: { cancelled: true } }),
       ready: planRolloutReady(input, status, {
         missing: findMissing(input, context.read),
@@ -83,11 +91,14 @@ function readInput(rollout: Rollout, app: App, read: Reader): RolloutInput {
   const key = appKey(namespace, app.metadata.name);
   const processes = withoutDeleting(read.byIndex(Process, OWNING_APP_INDEX, key, namespace));
   const web = processes.find(({ spec }) => spec.type === "web");
+  const decision = web && read.find(PlacementDecision, { namespace, name: web.metadata.name });
   return {
     rollout,
     app,
     processes,
-    lrps: web ? listLRPs(web, read) : [],
+    ...(decision
+      ? { lrps: mergedLRPsOf(decision), placement: toPlacement(decision, read) }
+      : { lrps: web ? listLRPs(web, read) : [] }),
     history: {
       rollouts: withoutDeleting(read.byIndex(Rollout, OWNING_APP_INDEX, key, namespace)),
       revisions: withoutDeleting(read.byIndex(Revision, OWNING_APP_INDEX, key, namespace)),
@@ -95,10 +106,25 @@ function readInput(rollout: Rollout, app: App, read: Reader): RolloutInput {
   };
 }
 
-/** On all clusters of the process. */
-function listLRPs({ metadata: { namespace, name, uid = "" } }: Process, read: Reader): readonly RunningLRP[] {
-  const decision = read.find(PlacementDecision, { namespace, name });
-  return decision ? mergedLRPsOf(decision) : read.list(LRP, { namespace, labels: { [LABELS.ownerUid]: uid } });
+/** On the platform's own cluster. */
+function listLRPs({ metadata: { namespace, uid = "" } }: Process, read: Reader): readonly RunningLRP[] {
+  return read.list(LRP, { namespace, labels: { [LABELS.ownerUid]: uid } });
+}
+
+function toPlacement({ metadata, spec, status }: PlacementDecision, read: Reader): RolloutPlacement {
+  const { assignments } = spec;
+  const isSilent = (name: string): boolean => {
+    const cluster = read.find(Cluster, { namespace: SYSTEM_NAMESPACE, name });
+    return !cluster || !isReachable(cluster);
+  };
+  return {
+    assignments,
+    placed: status?.clusters ?? [],
+    silent: new Set(
+      assignments.map(({ cluster }) => cluster).filter((name) => name !== LOCAL_CLUSTER && isSilent(name)),
+    ),
+    rules: findPlacement(read, metadata.namespace)?.rollout,
+  };
 }
 
 /** Why the release command of this Rollout's version failed, if it did: the version never starts, so the Rollout returns to the former one. */

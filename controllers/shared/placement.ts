@@ -1,6 +1,11 @@
 // Where the segment of a space places its processes.
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
-import { IsolationSegment, type Failover, type Placement } from "../../crds/isolation-segment/isolation-segment.ts";
+import {
+  IsolationSegment,
+  type Failover,
+  type Placement,
+  type StagedRollout,
+} from "../../crds/isolation-segment/isolation-segment.ts";
 import { chosenSegment } from "../../crds/isolation-segment/segment-of-space.ts";
 import { SHARED_SEGMENT } from "../../crds/isolation-segment/shared-segment.ts";
 import { Org } from "../../crds/org/org.ts";
@@ -17,6 +22,8 @@ export interface SegmentPlacement {
   segment: string;
   placement: Placement;
   failover?: Failover | undefined;
+  /** Stages of its Rollouts. */
+  rollout?: StagedRollout | undefined;
 }
 
 /** Undefined where everything runs on the platform's own cluster. Reads the segment besides TENANCY_KINDS. */
@@ -24,9 +31,9 @@ export function findPlacement(read: Reader, namespace: string | undefined): Segm
   const space = findSpaceOfNamespace(read, namespace ?? "");
   const org = space && findOrgOfNamespace(read, space.metadata.namespace ?? "");
   const segment = chosenSegment(space, org) ?? SHARED_SEGMENT;
-  const { placement, failover } =
+  const { placement, failover, rollout } =
     read.find(IsolationSegment, { namespace: SYSTEM_NAMESPACE, name: segment })?.spec ?? {};
-  return placement && { segment, placement, failover };
+  return placement && { segment, placement, failover, rollout };
 }
 
 /** Condition of a Task whose segment has a placement: whether a cluster was chosen for it. */

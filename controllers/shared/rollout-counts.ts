@@ -28,8 +28,15 @@ export function countInstances(lrp: RunningLRP | undefined): VersionInstances {
 }
 
 /** Whether the version that is to run has all its instances, and each takes requests. */
-export function isReached({ instances, routable }: VersionInstances, { limit }: RolloutGoal): boolean {
-  return instances >= limit && routable.size >= limit;
+export function isReached(target: VersionInstances, { limit, maxFailures = 0 }: RolloutGoal): boolean {
+  if (limit === 0) return true;
+  const { instances, routable } = target;
+  return instances >= limit && routable.size > 0 && routable.size + tolerated(target, maxFailures) >= limit;
+}
+
+/** Instances that crashed and hold nothing up. */
+function tolerated({ failed }: VersionInstances, maxFailures: number): number {
+  return Math.min(failed, maxFailures);
 }
 
 /**
@@ -55,11 +62,12 @@ export function planCounts(
 }
 
 /** As in CF: nothing more is started while an instance of the new version fails, or while as many start as may. */
-function planGrowth(target: VersionInstances, { limit, maxInFlight }: RolloutGoal): number {
+function planGrowth(target: VersionInstances, { limit, maxInFlight, maxFailures = 0 }: RolloutGoal): number {
   const has = Math.min(target.instances, limit);
+  const settled = target.routable.size + tolerated(target, maxFailures);
   const mayGrow =
-    maxInFlight === Infinity || (target.failed === 0 && target.routable.size >= target.instances - maxInFlight);
-  return mayGrow ? Math.max(has, Math.min(target.routable.size + maxInFlight, limit)) : has;
+    maxInFlight === Infinity || (target.failed <= maxFailures && settled >= target.instances - maxInFlight);
+  return mayGrow ? Math.max(has, Math.min(settled + maxInFlight, limit)) : has;
 }
 
 /** An instance ends only when the others that take requests are enough without it. */

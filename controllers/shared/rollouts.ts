@@ -5,7 +5,7 @@ import type { RunningLRP } from "../../crds/placement-decision/merged-lrps.ts";
 import type { Process } from "../../crds/process/process.ts";
 import type { Revision } from "../../crds/revision/revision.ts";
 import type { Rollout } from "../../crds/rollout/rollout.ts";
-import { goalOf, isEnded, ownState, sortRollouts, type RolloutGoal } from "../../crds/rollout/rules.ts";
+import { goalOf, isEnded, isStagePaused, ownState, sortRollouts, type RolloutGoal } from "../../crds/rollout/rules.ts";
 import { countInstances, planCounts, type VersionInstances } from "./rollout-counts.ts";
 
 /** An app's Rollouts and Revisions, without those that are being deleted. */
@@ -121,13 +121,13 @@ export interface RolloutStep<T extends RunningLRP = RunningLRP> {
 export function planRolloutStep<T extends RunningLRP>(
   { rollout, target, running }: RolloutVersions,
   history: AppHistory,
-  { lrps, wanted }: { lrps: readonly T[]; wanted: number },
+  { lrps, wanted, goal = goalOf(rollout, wanted) }: { lrps: readonly T[]; wanted: number; goal?: RolloutGoal },
 ): RolloutStep<T> {
-  const goal = goalOf(rollout, wanted);
   const growing = countInstances(findLRPOf(target, lrps));
   const shrinking = listShrinking(lrps, target, { history, running });
   const others = shrinking.map((lrp) => countInstances(lrp));
-  const isHeld = target === undefined || (rollout.spec.paused === true && ownState(rollout) === "Paused");
+  const isPaused = (rollout.spec.paused === true || isStagePaused(rollout)) && ownState(rollout) === "Paused";
+  const isHeld = target === undefined || isPaused;
   const counts = isHeld
     ? { target: growing.instances, others: others.map(({ instances }) => instances) }
     : planCounts(growing, others, goal);

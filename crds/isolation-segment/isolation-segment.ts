@@ -1,6 +1,6 @@
 // The IsolationSegment kind: a name for a place where apps run. Orgs are entitled to segments; spaces are assigned one.
 import { z } from "zod";
-import { listMap, readyStatus, type Resource } from "../../kube/api/resource.ts";
+import { listAtomic, listMap, readyStatus, withRules, type Resource } from "../../kube/api/resource.ts";
 import { displayName } from "../schema-fields.ts";
 import { CATEGORY, GROUP } from "../groups.ts";
 import { defineKind, READ } from "../kind.ts";
@@ -47,6 +47,45 @@ const failover = z.object({
 export type Failover = z.output<typeof failover>;
 export const DEFAULT_FAILOVER: Failover = failover.parse({});
 
+const stage = withRules(
+  z.object({
+    clusters: z.int().min(1).max(100).optional().describe("Number of clusters that have the new version afterwards."),
+    percent: z.int().min(1).max(100).optional().describe("The same in percent of the clusters, rounded up."),
+  }),
+  [{ rule: "has(self.clusters) != has(self.percent)", message: "a stage has clusters or percent" }],
+);
+
+const stagedRollout = z.object({
+  stages: listAtomic(z.array(stage).min(1).max(100)).describe(
+    "How many clusters of an app have the new version after each stage, in the order of their names. Clusters that are left make a last stage.",
+  ),
+  soakSeconds: z
+    .int()
+    .min(0)
+    .max(86_400)
+    .default(0)
+    .describe("How long all instances of a stage take requests without a break before the next one begins."),
+  deadlineSeconds: z
+    .int()
+    .min(10)
+    .max(86_400)
+    .default(600)
+    .describe(
+      "After this time a stage whose instances are not ready has failed, and a cluster that does not answer is skipped.",
+    ),
+  maxFailures: z
+    .int()
+    .min(0)
+    .max(10_000)
+    .default(0)
+    .describe("Number of instances of a stage that may crash without stopping the rollout."),
+  approval: z
+    .enum(["none", "stage"])
+    .default("none")
+    .describe("stage: pauses after each stage until someone continues."),
+});
+export type StagedRollout = z.output<typeof stagedRollout>;
+
 export const IsolationSegment = defineKind({
   group: GROUP,
   kind: "IsolationSegment",
@@ -66,6 +105,9 @@ export const IsolationSegment = defineKind({
     failover: failover
       .optional()
       .describe("What becomes of instances on a cluster that does not answer: manual when unset."),
+    rollout: stagedRollout
+      .optional()
+      .describe("Stages in which a Rollout replaces the instances of an app. Without it all clusters are one stage."),
   }),
   status: readyStatus({}),
 });

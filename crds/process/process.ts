@@ -110,6 +110,13 @@ export const Process = defineKind({
       .describe("What the quotas of org and space allow, where one limits processes. One replica writes it."),
     lrp: z.string().max(253).optional().describe("The LRP that runs this process."),
     revision: z.string().max(253).optional().describe("The Revision that the current or next LRP is made from."),
+    refused: z
+      .object({
+        revision: z.string().max(32).describe("Version number of the Revision."),
+        message: z.string().max(MAX_DETAILS),
+      })
+      .optional()
+      .describe("Why a cluster cannot start the version that a Rollout brings."),
   }),
 });
 export type Process = Resource<typeof Process>;

@@ -11,6 +11,8 @@ const canaryStep = z.object({
   instanceWeight: z.int().min(1).max(100).describe("Share of the instances that run the new version, in percent."),
 });
 
+const clusterNames = listAtomic(z.array(z.string().min(1).max(63)).max(100));
+
 const webVersion = z.object({
   lrp: z.string().max(253).describe("The LRP of this version."),
   guid: z.string().max(63).describe("GUID of the process that cf shows for it."),
@@ -87,6 +89,12 @@ export const Rollout = defineKind({
         .max(100)
         .optional()
         .describe("Number of canary steps that are passed. Set it to the current step to continue."),
+      continuedStages: z
+        .int()
+        .min(0)
+        .max(10_000)
+        .optional()
+        .describe("Number of pauses between stages that are over. Set it to status.stagePauses to continue."),
       cancelled: z.boolean().optional().describe("true: returns to the version that ran before."),
     }),
     "appRef",
@@ -113,6 +121,27 @@ export const Rollout = defineKind({
     finalRevision: z.string().max(253).optional().describe("The Revision that the app runs since this Rollout ended."),
     pausedStep: z.int().min(0).optional().describe("The last canary step that was reached."),
     lastHealthyTime: z.string().max(64).optional().describe("When a new instance last became ready (RFC 3339)."),
+    stages: listAtomic(z.array(clusterNames).max(101))
+      .optional()
+      .describe("The clusters of each stage, chosen at the start. Only for an app that is placed on clusters."),
+    stageRules: z
+      .object({
+        soakSeconds: z.int().min(0),
+        deadlineSeconds: z.int().min(0),
+        maxFailures: z.int().min(0),
+        approval: z.enum(["none", "stage"]),
+      })
+      .optional()
+      .describe("The rules of its isolation segment at the start, where it has stages."),
+    stage: z.int().min(1).optional().describe("The stage that is under way, from 1."),
+    stageTime: z.string().max(64).optional().describe("When it began, or went on after a pause (RFC 3339)."),
+    stageReadyTime: z
+      .string()
+      .max(64)
+      .optional()
+      .describe("Since when all instances of the stage take requests (RFC 3339)."),
+    stagePauses: z.int().min(0).optional().describe("How often it has paused after a stage, or halted in one."),
+    stageProblem: z.string().max(MAX_DETAILS).optional().describe("Why the stage has failed: it halts there."),
     error: z.string().max(MAX_DETAILS).optional().describe("Why the instances of the newest version do not run."),
     web: listMap(z.array(webVersion).max(100), ["lrp"])
       .optional()

@@ -27,9 +27,26 @@ export function ownState(rollout: Rollout): RolloutState {
 }
 
 function progressState(rollout: Rollout): RolloutState {
-  if (rollout.spec.paused) return "Paused";
+  if (rollout.spec.paused || isStagePaused(rollout)) return "Paused";
   if (!isBeforeLastStep(rollout)) return "Deploying";
   return (rollout.status?.pausedStep ?? 0) >= currentStep(rollout) ? "Paused" : "Prepaused";
+}
+
+/** Whether it has paused after a stage, or halted in one that failed, and nobody has continued since. */
+export function isStagePaused({ spec, status }: Rollout): boolean {
+  return (status?.stagePauses ?? 0) > (spec.continuedStages ?? 0);
+}
+
+/** The spec fields that continue a Rollout that is paused. */
+export function continuationOf(
+  rollout: Rollout,
+): Pick<Partial<Rollout["spec"]>, "paused" | "continuedStages" | "continuedSteps"> {
+  const { spec, status } = rollout;
+  if (!spec.paused && !isStagePaused(rollout)) return { continuedSteps: currentStep(rollout) };
+  return {
+    ...(spec.paused && { paused: false }),
+    ...(isStagePaused(rollout) && { continuedStages: status?.stagePauses ?? 0 }),
+  };
 }
 
 /** Whether the new version has become the app's: a cancellation comes too late. */
@@ -66,8 +83,12 @@ function isBeforeLastStep(rollout: Rollout): boolean {
 export interface RolloutGoal {
   total: number;
   limit: number;
+  /** Those of `total` that are beside the wanted ones while a canary waits; none when left out. */
+  surge?: number;
   /** New instances that may start at once. */
   maxInFlight: number;
+  /** Instances of the new version that may crash; none when left out. */
+  maxFailures?: number;
 }
 
 /** `wanted`: number of instances in the web Process's spec. */
@@ -80,11 +101,12 @@ export function goalOf(rollout: Rollout, wanted: number): RolloutGoal {
 }
 
 /** As in CF, a step runs one instance more than before, unless it replaces all of them. */
-function canaryGoal(rollout: Rollout, instances: number): Pick<RolloutGoal, "total" | "limit"> {
+function canaryGoal(rollout: Rollout, instances: number): Pick<RolloutGoal, "total" | "limit" | "surge"> {
   const weight = rollout.spec.canarySteps?.[currentStep(rollout) - 1]?.instanceWeight;
-  if (weight === undefined) return { limit: 1, total: instances + 1 };
+  if (weight === undefined) return { limit: 1, total: instances + 1, surge: 1 };
   const limit = Math.max(1, Math.round((instances * weight) / 100));
-  return { limit, total: weight === 100 ? limit : Math.max(limit, instances + 1) };
+  const total = weight === 100 ? limit : Math.max(limit, instances + 1);
+  return { limit, total, surge: total - instances };
 }
 
 /** GUID of the web process that cf shows for the version of a Rollout. */

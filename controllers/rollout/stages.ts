@@ -1,0 +1,132 @@
+// The stages of a Rollout between clusters: which clusters each has, when the next one begins, and when it halts. Pure.
+import { cutDetails } from "../../crds/details.ts";
+import type { StagedRollout } from "../../crds/isolation-segment/isolation-segment.ts";
+import type { Assignment } from "../../crds/placement-decision/placement-decision.ts";
+import type { Rollout } from "../../crds/rollout/rollout.ts";
+import { isStagePaused } from "../../crds/rollout/rules.ts";
+import { omitUndefined } from "../../kube/api/omit-undefined.ts";
+import { isReached } from "../shared/rollout-counts.ts";
+import { listStaying, type StageStep } from "../shared/rollout-stages.ts";
+
+type Status = NonNullable<Rollout["status"]>;
+/** Fields of the status; one that is undefined is removed. */
+export type StageFields = Pick<
+  Status,
+  "stages" | "stageRules" | "stage" | "stageTime" | "stageReadyTime" | "stagePauses" | "stageProblem"
+>;
+
+/** Where the segment has no stages a cluster that does not answer is skipped after this time. */
+const NO_RULES = { soakSeconds: 0, deadlineSeconds: 600 };
+
+/** The stages of a new Rollout, by the number of clusters that each one ends with. */
+export function chooseStages(
+  assignments: readonly Assignment[],
+  rules: StagedRollout | undefined,
+): Pick<StageFields, "stages" | "stageRules"> {
+  const names = listStaying(assignments).toSorted();
+  if (!rules) return { stages: [names] };
+  const ends = rules.stages.map(({ clusters, percent = 100 }) => clusters ?? Math.ceil((names.length * percent) / 100));
+  let from = 0;
+  const stages = [...ends, names.length].flatMap((end) => {
+    const some = names.slice(from, end);
+    from = Math.max(from, end);
+    return some.length > 0 ? [some] : [];
+  });
+  const { soakSeconds, deadlineSeconds, maxFailures, approval } = rules;
+  return { stages, stageRules: { soakSeconds, deadlineSeconds, maxFailures, approval } };
+}
+
+export interface StageProgressInput {
+  rollout: Rollout;
+  steps: readonly StageStep[];
+  /** Why a cluster cannot start the version. */
+  refused: string | undefined;
+  /** Whether instances are being replaced: nothing counts while it is paused. */
+  isMoving: boolean;
+  now: Date;
+}
+
+export interface StageProgress {
+  fields: StageFields;
+  /** Whether all stages have the new version. */
+  isPassed: boolean;
+  /** Until a soak or a deadline ends. */
+  requeueAfterMs?: number;
+}
+
+/** The stage after this reconcile. */
+export function planStageProgress(input: StageProgressInput): StageProgress {
+  const { rollout, steps, refused, isMoving, now } = input;
+  const { stages, stageRules, stage, stageTime, stagePauses, stageProblem } = toState(rollout);
+  const kept = { stages, stageRules, stage, stagePauses };
+  // The times begin anew when it goes on.
+  if (!isMoving || isStagePaused(rollout)) return { fields: { ...kept, stageProblem }, isPassed: false };
+  if (refused !== undefined) return halt(rollout, refused);
+  const current = steps[stage - 1];
+  if (!current || stageTime === undefined)
+    return { fields: { ...kept, stageTime: now.toISOString() }, isPassed: false };
+  const gate = judgeGate(rollout, current, now);
+  if (gate.problem !== undefined) return halt(rollout, gate.problem);
+  if (gate.isOpen) return pass(rollout, now);
+  const { stageReadyTime, requeueAfterMs } = gate;
+  return { fields: { ...kept, stageTime, stageReadyTime }, isPassed: false, ...omitUndefined({ requeueAfterMs }) };
+}
+
+function toState({ status }: Rollout): Status & Required<Pick<Status, "stage" | "stages">> {
+  return { ...status, stage: status?.stage ?? 1, stages: status?.stages ?? [] };
+}
+
+interface Gate {
+  isOpen: boolean;
+  stageReadyTime: string | undefined;
+  problem?: string;
+  requeueAfterMs?: number | undefined;
+}
+
+const CLOSED: Gate = { isOpen: false, stageReadyTime: undefined };
+
+/** A canary's step may replace a part of a stage: its time has not come. A stage whose clusters were all left needs none. */
+function judgeGate(rollout: Rollout, { step: { goal, target }, silent }: StageStep, now: Date): Gate {
+  if (goal.limit < goal.total) return CLOSED;
+  if (goal.limit === 0 && silent.length === 0) return { ...CLOSED, isOpen: true };
+  const { stageRules, stageTime, stageReadyTime } = toState(rollout);
+  const { soakSeconds, deadlineSeconds } = stageRules ?? NO_RULES;
+  const deadlineMs = remaining(stageTime, deadlineSeconds, now);
+  if (isReached(target, goal)) {
+    const since = stageReadyTime ?? now.toISOString();
+    const waitMs = Math.max(remaining(since, soakSeconds, now), silent.length > 0 ? deadlineMs : 0);
+    return { isOpen: waitMs === 0, stageReadyTime: since, requeueAfterMs: waitMs };
+  }
+  if (!stageRules) return CLOSED;
+  if (deadlineMs > 0) return { ...CLOSED, requeueAfterMs: deadlineMs };
+  const problem = `${target.routable.size} of ${goal.limit} instances take requests after ${deadlineSeconds} s`;
+  return { ...CLOSED, problem };
+}
+
+/** Milliseconds until so many seconds have passed since a time; all of them before it is known. */
+function remaining(since: string | undefined, seconds: number, now: Date): number {
+  const from = since === undefined ? now.getTime() : Date.parse(since);
+  return Math.max(from + seconds * 1000 - now.getTime(), 0);
+}
+
+function pass(rollout: Rollout, now: Date): StageProgress {
+  const { stages, stageRules, stage, stagePauses, stageTime, stageReadyTime } = toState(rollout);
+  const kept = { stages, stageRules, stagePauses };
+  if (stage >= stages.length) return { fields: { ...kept, stage, stageTime, stageReadyTime }, isPassed: true };
+  const next = { ...kept, stage: stage + 1 };
+  return stageRules?.approval === "stage"
+    ? { fields: { ...next, stagePauses: (stagePauses ?? 0) + 1 }, isPassed: false }
+    : { fields: { ...next, stageTime: now.toISOString() }, isPassed: false };
+}
+
+function halt(rollout: Rollout, problem: string): StageProgress {
+  const { stages, stageRules, stage, stagePauses = 0 } = toState(rollout);
+  const stageProblem = cutDetails(`${describeStage(rollout.status)}: ${problem}`);
+  return { fields: { stages, stageRules, stage, stagePauses: stagePauses + 1, stageProblem }, isPassed: false };
+}
+
+/** `stage 1 of 3 (east)`. */
+export function describeStage(status: Pick<Status, "stages" | "stage"> | undefined): string {
+  const { stages = [], stage = 1 } = status ?? {};
+  return `stage ${stage} of ${stages.length} (${(stages[stage - 1] ?? []).join(", ")})`;
+}
