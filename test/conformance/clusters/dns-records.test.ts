@@ -8,7 +8,7 @@ import { SYSTEM_NAMESPACE } from "../../../crds/groups.ts";
 import { PlacementDecision } from "../../../crds/placement-decision/placement-decision.ts";
 import { RouteBinding } from "../../../crds/route-binding/route-binding.ts";
 import { systemObject } from "../../../crds/settings-object.ts";
-import { CustomResourceDefinition, Namespace } from "../../../kube/api/builtin.ts";
+import { Namespace } from "../../../kube/api/builtin.ts";
 import type { KubeObject } from "../../../kube/api/object.ts";
 import { createInformers } from "../../../kube/cache/informers.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
@@ -16,57 +16,9 @@ import { createClient } from "../../../kube/client/create-client.ts";
 import { runControllers } from "../../../kube/controller/run-controllers.ts";
 import { CONTROLLER_SETTINGS } from "../../../platform/operations/controller-settings.ts";
 import { applyObjects, installManifests } from "../../../platform/install.ts";
+import { applyDNSEndpointAPI, DNSEndpoint } from "../../cluster/dns-endpoint-api.ts";
 import { eventually } from "../../eventually.ts";
 import { startEmbedded } from "../embedded-server.ts";
-
-const DNSEndpoint = {
-  group: "externaldns.k8s.io",
-  version: "v1alpha1",
-  kind: "DNSEndpoint",
-  plural: "dnsendpoints",
-  namespaced: true,
-};
-
-/** As the chart of external-dns has it, without descriptions. */
-const ENDPOINT = {
-  type: "object",
-  properties: {
-    dnsName: { type: "string" },
-    recordType: { type: "string" },
-    recordTTL: { type: "integer", format: "int64" },
-    targets: { type: "array", items: { type: "string" } },
-  },
-};
-const CRD = {
-  apiVersion: "apiextensions.k8s.io/v1",
-  kind: "CustomResourceDefinition",
-  metadata: {
-    name: "dnsendpoints.externaldns.k8s.io",
-    annotations: { "api-approved.kubernetes.io": "https://github.com/kubernetes-sigs/external-dns/pull/2007" },
-  },
-  spec: {
-    group: DNSEndpoint.group,
-    scope: "Namespaced",
-    names: { kind: DNSEndpoint.kind, plural: DNSEndpoint.plural, singular: "dnsendpoint", listKind: "DNSEndpointList" },
-    versions: [
-      {
-        name: DNSEndpoint.version,
-        served: true,
-        storage: true,
-        subresources: { status: {} },
-        schema: {
-          openAPIV3Schema: {
-            type: "object",
-            properties: {
-              spec: { type: "object", properties: { endpoints: { type: "array", items: ENDPOINT } } },
-              status: { type: "object", properties: { observedGeneration: { type: "integer", format: "int64" } } },
-            },
-          },
-        },
-      },
-    ],
-  },
-};
 
 describe("DNS records of apps on several clusters", () => {
   const ends = new AsyncDisposableStack();
@@ -192,7 +144,7 @@ describe("DNS records of apps on several clusters", () => {
     });
     await eventually(async () => expect(run.unsyncedControllers()).toMatchObject([{ controller: "dns-records" }]));
 
-    await client.create(CustomResourceDefinition, CRD);
+    await applyDNSEndpointAPI(client);
     await untilRecords(shop("192.0.2.1", "192.0.2.2"));
     const binding = await client.get(RouteBinding, { namespace: "dev", name: "shop" });
     expect(binding.status?.conditions).toMatchObject([{ type: "DNSRecord", status: "True", reason: "Written" }]);

@@ -36,6 +36,7 @@ import { OPERATIONS, type Operation } from "../../../platform/operations/operati
 import { startPlatform, type RunningPlatform } from "../../../platform/platform.ts";
 import { serviceAccountName, listOperationManifests } from "../../../platform/operations/permissions.ts";
 import { whyNoControlPlane } from "../../cluster/binaries.ts";
+import { applyDNSEndpointAPI } from "../../cluster/dns-endpoint-api.ts";
 import { applyGatewayAPI } from "../../cluster/gateway-api.ts";
 import { applyKpackAPI } from "../../cluster/kpack-api.ts";
 import { startControlPlane, type ControlPlane } from "../../cluster/control-plane.ts";
@@ -62,7 +63,12 @@ describe.skipIf(reason)("rights per operation", () => {
   beforeAll(async () => {
     plane = await startControlPlane();
     admin = createClient({ server: plane.url, ca: plane.ca, auth: { kind: "token", token: plane.adminToken } });
-    await Promise.all([installManifests(admin), applyGatewayAPI(admin), applyKpackAPI(admin)]);
+    await Promise.all([
+      installManifests(admin),
+      applyGatewayAPI(admin),
+      applyKpackAPI(admin),
+      applyDNSEndpointAPI(admin),
+    ]);
     for (const object of listOperationManifests())
       await admin.apply(REFS[object.kind] as ResourceRef, object, { fieldManager: "person", force: true });
     await applyObjects(admin, [
