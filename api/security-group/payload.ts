@@ -28,9 +28,11 @@ const rules = z.unknown().transform((value, context): SecurityRule[] => {
     context.addIssue({ code: "custom", message: "must be an array" });
     return z.NEVER;
   }
-  const problems = value.flatMap((rule, at) => findRuleProblems(rule).map((text) => `Rules[${at}]: ${text}`));
+  // Rails takes nulls out of arrays; the Terraform provider sends one to take the last rule away.
+  const given = value.filter((rule) => rule !== null);
+  const problems = given.flatMap((rule, at) => findRuleProblems(rule).map((text) => `Rules[${at}]: ${text}`));
   for (const message of problems) context.addIssue({ code: "custom", message, params: { whole: true } });
-  return problems.length > 0 ? z.NEVER : (value as SecurityRule[]).map(withoutAbsent);
+  return problems.length > 0 ? z.NEVER : (given as SecurityRule[]).map(withoutAbsent);
 });
 
 /** A null says the same as nothing. */
