@@ -37,6 +37,7 @@ import { serviceInstanceController } from "./service-instance/service-instance.t
 import { spaceController } from "./space/space.ts";
 import { isOfHub } from "./spoke/plan.ts";
 import { spokeCleanUpController } from "./spoke/clean-up.ts";
+import { spokeFactsController } from "./spoke/facts.ts";
 import { spokeController } from "./spoke/spoke.ts";
 import type { StartGate } from "./shared/start-gate.ts";
 import type { HasContent } from "./shared/has-content.ts";
@@ -63,9 +64,14 @@ export interface ControllersOptions {
 /** Controllers of the operation `policies`. Those of constraints follow from the templates at run time. */
 export const policyControllers: readonly Controller[] = [policyTemplateController];
 
-/** Controllers of the operation `agent`, on a cluster that runs what a hub makes there. */
-export function spokeControllers(): Controller[] {
-  return [spokeController, spokeCleanUpController(), spokeRegistrySecretController(isOfHub)];
+/** Controllers of the operation `agent`, on a cluster that runs what a hub makes there. `version`: of this Cupola. */
+export function spokeControllers(version?: string): Controller[] {
+  return [
+    spokeController,
+    spokeCleanUpController(),
+    spokeFactsController(version),
+    spokeRegistrySecretController(isOfHub),
+  ];
 }
 
 const NO_OTHER_CLUSTERS: ObserveClusters = { observe: () => undefined, onChange: () => () => undefined };

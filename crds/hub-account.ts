@@ -2,9 +2,11 @@
 import type { KubeObject } from "../kube/api/object.ts";
 import { BackendClass } from "./backend-class/backend-class.ts";
 import { Claim } from "./claim/claim.ts";
+import { FACTS_CONFIG } from "./cluster/spoke-facts.ts";
 import { SYSTEM_NAMESPACE, WORKLOADS_GROUP } from "./groups.ts";
 import { INTERNAL_LABELS } from "./labels.ts";
 import { LRP } from "./lrp/lrp.ts";
+import { NETWORK_CONFIG } from "./network-config.ts";
 import { RouteBinding } from "./route-binding/route-binding.ts";
 import { TaskRun } from "./task-run/task-run.ts";
 
@@ -40,6 +42,7 @@ const CLUSTER_RULES: readonly object[] = [
 const SYSTEM_RULES: readonly object[] = [
   // The right that marks the platform's identities for admission policies. A spoke does not have the kind.
   { apiGroups: [Claim.group], resources: [Claim.plural], verbs: ["create"] },
+  { apiGroups: [""], resources: ["configmaps"], resourceNames: [FACTS_CONFIG, NETWORK_CONFIG], verbs: ["get"] },
   { apiGroups: [""], resources: ["services/proxy"], resourceNames: [HUB_LOGS_PROXY], verbs: ["get"] },
 ];
 

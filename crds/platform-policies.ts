@@ -1,6 +1,7 @@
 // Admission policies that keep the platform's own identities within what is the platform's, whatever their roles let them do (docs/security.md).
 import { ROUTE_SERVICE_PORT, ROUTE_SERVICE_PROXY } from "./route-service-proxy.ts";
 import { ONLY_PLATFORM, type AdmissionPolicy, type Validation } from "./admission-policy.ts";
+import { FACTS_CONFIG } from "./cluster/spoke-facts.ts";
 import { CONSTRAINTS_GROUP, GROUP, SYSTEM_NAMESPACE } from "./groups.ts";
 import { INTERNAL_LABELS, OBSERVE_LABELS } from "./labels.ts";
 import { IS_MIRRORED_KEY } from "./space/namespace-labels.ts";
@@ -63,7 +64,7 @@ function placePolicy(): AdmissionPolicy {
     matchConditions: [ONLY_PLATFORM],
     validations: [
       forbid(
-        `(request.namespace == '${SYSTEM_NAMESPACE}' && request.resource.resource in [${quoted(SYSTEM_KINDS)}]) || (object == null && '${OBSERVE_LABELS.managedBy}' in ${metadataOf("oldObject", "labels")})`,
+        `(request.namespace == '${SYSTEM_NAMESPACE}' && request.resource.resource in [${quoted(SYSTEM_KINDS)}]) || (request.namespace == '${SYSTEM_NAMESPACE}' && request.resource.resource == 'configmaps' && object != null && object.metadata.name == '${FACTS_CONFIG}') || (object == null && '${OBSERVE_LABELS.managedBy}' in ${metadataOf("oldObject", "labels")})`,
         "the platform writes in its own namespaces only: those of orgs and spaces",
       ),
     ],

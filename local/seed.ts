@@ -11,7 +11,7 @@ import { CF_ROLES, type CFRole } from "../crds/roles.ts";
 import { Space } from "../crds/space/space.ts";
 import { Stack } from "../crds/stack/stack.ts";
 import { SYSTEM_NAMESPACE } from "../crds/groups.ts";
-import { NETWORK_CONFIG } from "../controllers/shared/network-settings.ts";
+import { NETWORK_CONFIG } from "../crds/network-config.ts";
 import { systemObject } from "../crds/settings-object.ts";
 
 export const LOCAL_DOMAIN = "apps.localhost";

@@ -22,31 +22,47 @@ export async function listClusters(kube: KubeClient): Promise<Result> {
 export function presentClusters(clusters: readonly Cluster[]): Result {
   const sorted = clusters.toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
   return {
-    json: sorted.map((cluster) => ({
-      name: cluster.metadata.name,
-      mode: cluster.spec.mode,
-      ready: isReady(cluster),
-      lrps: cluster.status?.lrps ?? null,
-      cordoned: cluster.spec.cordoned,
-      drain: cluster.spec.drain,
-      kubernetes: cluster.status?.versions?.kubernetes ?? null,
-      problem: problemOf(cluster) ?? null,
-    })),
+    json: sorted.map(toJSON),
     text:
       sorted.length === 0
         ? ["No clusters besides the platform's own. Next: cup clusters add west --here"]
-        : table(
-            ["name", "mode", "ready", "lrps", "kubernetes", "problem"],
-            sorted.map((cluster) => [
-              cluster.metadata.name,
-              cluster.spec.mode,
-              isReady(cluster) ? "yes" : "no",
-              String(cluster.status?.lrps ?? "-"),
-              cluster.status?.versions?.kubernetes ?? "-",
-              problemOf(cluster) ?? describeSpec(cluster),
-            ]),
-          ),
+        : table(["name", "mode", "ready", "lrps", "free", "kubernetes", "cupola", "problem"], sorted.map(toRow)),
   };
+}
+
+function toJSON(cluster: Cluster): object {
+  const { metadata, spec, status = {} } = cluster;
+  return {
+    name: metadata.name,
+    mode: spec.mode,
+    ready: isReady(cluster),
+    lrps: status.lrps ?? null,
+    cordoned: spec.cordoned,
+    drain: spec.drain,
+    freePercent: status.capacity?.freePercent ?? null,
+    kubernetes: status.versions?.kubernetes ?? null,
+    cupola: status.versions?.cupola ?? null,
+    problem: problemOf(cluster) ?? null,
+  };
+}
+
+function toRow(cluster: Cluster): string[] {
+  const { metadata, spec, status = {} } = cluster;
+  return [
+    metadata.name,
+    spec.mode,
+    isReady(cluster) ? "yes" : "no",
+    String(status.lrps ?? "-"),
+    presentFree(cluster),
+    status.versions?.kubernetes ?? "-",
+    status.versions?.cupola ?? "-",
+    problemOf(cluster) ?? describeSpec(cluster),
+  ];
+}
+
+/** Memory there that no pod has asked for. */
+function presentFree({ status }: Cluster): string {
+  return status?.capacity ? `${status.capacity.freePercent} %` : "-";
 }
 
 function describeSpec({ spec }: Cluster): string {

@@ -14,6 +14,8 @@ const cluster = (name: string, change: Partial<ClusterFacts> = {}): ClusterFacts
   reachable: true,
   silentSince: undefined,
   weight: 100,
+  freeMemoryMB: undefined,
+  freePercent: undefined,
   runners: new Map([["deployment", "any"]]),
   ...change,
 });
@@ -29,6 +31,7 @@ test("each cluster has a reason, in words that name the next step", () => {
     guid: "g",
     instances: 2,
     runner: "deployment",
+    memoryMB: 64,
     hasVolumes: false,
     placement: { clusters: { matchLabels: {} }, count: 2, tolerations: [] },
     previous: spec.assignments,

@@ -87,13 +87,24 @@ async function readRequest(
   return {
     guid: process?.metadata.uid ?? "",
     instances: new Set(spec.assignments.flatMap(({ indexes }) => listIndexes(indexes))).size,
-    runner: revision?.spec.processes.find(({ type }) => type === spec.processType)?.runner ?? "",
-    hasVolumes: (revision?.spec.volumes ?? []).length > 0,
+    ...findNeeds(revision, spec.processType),
     previous: spec.assignments,
     isNewStart: false,
     kept: new Set(),
     mayBegin: () => true,
     isServing: () => false,
+  };
+}
+
+function findNeeds(
+  revision: Revision | undefined,
+  type: string,
+): Pick<PlacementRequest, "runner" | "memoryMB" | "hasVolumes"> {
+  const snapshot = revision?.spec.processes.find((one) => one.type === type);
+  return {
+    runner: snapshot?.runner ?? "",
+    memoryMB: snapshot?.memoryMB ?? 0,
+    hasVolumes: (revision?.spec.volumes ?? []).length > 0,
   };
 }
 
@@ -147,6 +158,7 @@ const WHY: Readonly<Record<Exclude<RejectionReason, "Tainted" | "RunnerMissing" 
   FailoverHeld:
     "does not answer, as many clusters of the segment: nothing moves by itself (cup clusters failover, where it is lost)",
   NeverFailsOver: "does not answer, and its instances stay: the segment never fails over",
+  NoMemory: "rejected: it has no memory left for an instance",
   NotNeeded: "would take it, and the segment has enough clusters without it",
 };
 

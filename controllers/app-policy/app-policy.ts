@@ -9,7 +9,8 @@ import { defineController, type ReconcileContext, watch } from "../../kube/contr
 import { appKey } from "../shared/app-owned.ts";
 import { APP_POLICY_INDEXES, POLICY_APP_INDEX } from "../shared/app-policy-index.ts";
 import { GUID_INDEX, indexByGUID, resolveGUID } from "../shared/guid.ts";
-import { NETWORK_CONFIG, parseNetworkSettings, readNetworkSettings } from "../shared/network-settings.ts";
+import { NETWORK_CONFIG } from "../../crds/network-config.ts";
+import { parseNetworkSettings, readNetworkSettings } from "../shared/network-settings.ts";
 import { isOver, knowsApp, planAppPolicy, planRequeue, planStatus } from "./plan.ts";
 
 const ALL_INDEX = "controllers/all-policies";

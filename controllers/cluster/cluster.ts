@@ -8,6 +8,8 @@ import { PlacementDecision } from "../../crds/placement-decision/placement-decis
 import { Process } from "../../crds/process/process.ts";
 import type { Reader } from "../../kube/cache/reader.ts";
 import { defineController, type Controller, type RemoteCluster } from "../../kube/controller/controller.ts";
+import type { SpokeFacts } from "../../crds/cluster/spoke-facts.ts";
+import { createFactsReader } from "./facts.ts";
 import { ORPHAN_KINDS, OWNER_KINDS, settleOrphans } from "./orphans.ts";
 import {
   isStillAsking,
@@ -15,6 +17,7 @@ import {
   planSilence,
   staysReachable,
   planGivingUp,
+  toCapacity,
   type ClusterObservation,
   type ObserveClusters,
 } from "./plan.ts";
@@ -30,6 +33,7 @@ const ANSWERING: ClusterObservation = { state: { phase: "engaged" } };
 export function clusterController({ observe, onChange }: ObserveClusters): Controller {
   /** Since when this process asks a cluster of which it knows nothing yet. */
   const asking = new Map<string, number>();
+  const facts = createFactsReader();
   return defineController({
     name: "cluster",
     kind: "singleton",
@@ -57,9 +61,10 @@ export function clusterController({ observe, onChange }: ObserveClusters): Contr
       const askingMs = countAsking(asking, name, { isAsking: isStillAsking(read), now: context.now().getTime() });
       const { reachable, ready } = planConditions(cluster, staysReachable(cluster, askingMs) ? ANSWERING : read);
       const silence = planSilence(cluster, reachable, context.now());
+      const told = remote && (await facts.read(name, remote.client, context.now()));
       const orphans = remote && (await settleOrphans(cluster, remote, context));
       return {
-        status: { ...toFacts(cluster, seen), ...silence, ...(remote && toContents(remote)), ...orphans?.status },
+        status: { ...toFacts(cluster, seen, told), ...silence, ...(remote && toContents(remote)), ...orphans?.status },
         conditions: [reachable, ...(orphans?.conditions ?? [])],
         ready,
         requeueAfterMs: COUNT_MS,
@@ -80,11 +85,18 @@ function countAsking(
 }
 
 /** The uid is written once. */
-function toFacts({ status }: Cluster, seen: ClusterObservation | undefined): object {
+function toFacts({ status }: Cluster, seen: ClusterObservation | undefined, told: SpokeFacts | undefined): object {
+  const known = { ...status?.versions };
   return {
     ...(seen?.uid !== undefined && status?.clusterUID === undefined && { clusterUID: seen.uid }),
-    ...(seen?.version !== undefined && { versions: { kubernetes: seen.version } }),
+    versions: toVersions(seen?.version ?? known.kubernetes, told ? told.cupola : known.cupola),
+    ...(told && { capacity: toCapacity(told.capacity) }),
   };
+}
+
+function toVersions(kubernetes: string | undefined, cupola: string | undefined): object | undefined {
+  if (kubernetes === undefined && cupola === undefined) return undefined;
+  return { ...(kubernetes !== undefined && { kubernetes }), ...(cupola !== undefined && { cupola }) };
 }
 
 function toContents(remote: RemoteCluster): object {

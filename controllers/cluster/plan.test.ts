@@ -1,7 +1,14 @@
 // Conditions of a Cluster from what the platform has seen of it.
 import { expect, test } from "vitest";
 import type { Cluster } from "../../crds/cluster/cluster.ts";
-import { isStillAsking, planConditions, planSilence, staysReachable, type ClusterObservation } from "./plan.ts";
+import {
+  isStillAsking,
+  planConditions,
+  planSilence,
+  staysReachable,
+  toCapacity,
+  type ClusterObservation,
+} from "./plan.ts";
 
 const cluster = { metadata: { name: "east" }, spec: { server: "https://east" } } as Cluster;
 const since = new Date(0);
@@ -86,3 +93,11 @@ test("a new leader takes a cluster for one that answers while it asks it, and no
   ];
   expect(known.map(isStillAsking)).toEqual([false, false, false]);
 });
+
+test.each([
+  [{ memoryMB: 1000, requestedMemoryMB: 333 }, 66],
+  [{ memoryMB: 1000, requestedMemoryMB: 2000 }, 0],
+  [{ memoryMB: 0, requestedMemoryMB: 0 }, 0],
+])("of %j so many percent are free", (capacity, freePercent) =>
+  expect(toCapacity(capacity)).toEqual({ ...capacity, freePercent }),
+);

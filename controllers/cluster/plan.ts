@@ -1,5 +1,6 @@
 // The status of a Cluster from what this platform has seen of it. Pure.
 import type { Cluster } from "../../crds/cluster/cluster.ts";
+import type { SpokeFacts } from "../../crds/cluster/spoke-facts.ts";
 import type { EngagementState } from "../../kube/cache/cluster-provider.ts";
 import type { ConditionDraft, FinalizeResult, ReadyDraft } from "../../kube/controller/controller.ts";
 import { isReachable } from "../shared/reachable.ts";
@@ -146,4 +147,12 @@ export function planGivingUp(name: string, holding: number): FinalizeResult {
     },
     requeueAfterMs: GIVING_UP_MS,
   };
+}
+
+/** For the status; undefined where the capacity is not known. */
+export function toCapacity(capacity: SpokeFacts["capacity"]): NonNullable<Cluster["status"]>["capacity"] {
+  if (!capacity) return undefined;
+  const { memoryMB, requestedMemoryMB } = capacity;
+  const free = memoryMB === 0 ? 0 : Math.floor((1 - requestedMemoryMB / memoryMB) * 100);
+  return { memoryMB, requestedMemoryMB, freePercent: Math.min(Math.max(free, 0), 100) };
 }

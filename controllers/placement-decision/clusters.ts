@@ -38,6 +38,8 @@ export function localFacts(classes: readonly BackendClass[]): ClusterFacts {
     reachable: true,
     silentSince: undefined,
     weight: 100,
+    freeMemoryMB: undefined,
+    freePercent: undefined,
     runners: new Map(runners.map(({ metadata, status }) => [metadata.name, status?.capabilities?.["indexes"]])),
   };
 }
@@ -45,6 +47,7 @@ export function localFacts(classes: readonly BackendClass[]): ClusterFacts {
 export function toFacts(cluster: Cluster): ClusterFacts {
   const { metadata, spec, status } = cluster;
   const runners = (status?.classes ?? []).filter(({ role }) => role === "runner");
+  const capacity = status?.capacity;
   return {
     name: metadata.name,
     labels: { ...metadata.labels, [CLUSTER_NAME_LABEL]: metadata.name },
@@ -55,6 +58,8 @@ export function toFacts(cluster: Cluster): ClusterFacts {
     reachable: isReachable(cluster),
     silentSince: silentSince(cluster),
     weight: spec.weight,
+    freeMemoryMB: capacity && Math.max(capacity.memoryMB - capacity.requestedMemoryMB, 0),
+    freePercent: capacity && Math.floor(capacity.freePercent / 10) * 10,
     runners: new Map(runners.map(({ name, indexes }) => [name, indexes])),
   };
 }
@@ -62,8 +67,9 @@ export function toFacts(cluster: Cluster): ClusterFacts {
 /** A function that says whether a change of a Cluster can change a placement: most only count its LRPs. */
 export function createChangeFilter(): (cluster: Cluster) => boolean {
   return createFactFilter((cluster) => {
-    const { runners, ...rest } = toFacts(cluster);
-    return [...runners, rest];
+    const { runners, freeMemoryMB, ...rest } = toFacts(cluster);
+    // Each count changes the free memory a little; it concerns placements only when it doubles or halves.
+    return [...runners, rest, freeMemoryMB === undefined ? -1 : Math.round(Math.log2(freeMemoryMB + 1))];
   });
 }
 

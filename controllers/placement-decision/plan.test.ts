@@ -15,6 +15,8 @@ const cluster = (name: string, change: Partial<ClusterFacts> = {}): ClusterFacts
   reachable: true,
   silentSince: undefined,
   weight: 100,
+  freeMemoryMB: undefined,
+  freePercent: undefined,
   runners: new Map([["deployment", "any"]]),
   ...change,
 });
@@ -25,6 +27,7 @@ const request = ({ placement, ...change }: Change = {}): PlacementRequest => ({
   guid: "g",
   instances: 4,
   runner: "deployment",
+  memoryMB: 64,
   hasVolumes: false,
   placement: { clusters: { matchLabels: {} }, tolerations: [], ...placement },
   previous: [],
@@ -88,6 +91,28 @@ describe("a new process", () => {
       expect(Object.keys(pools(plan))).toContain("c3");
       expect(sizes(plan)).toEqual([2, 2]);
     }
+  });
+
+  test("goes to clusters by their share of free memory; one that nobody counts is as one that is half free", () => {
+    const clusters = [cluster("full", { freePercent: 10 }), cluster("empty", { freePercent: 100 }), cluster("unknown")];
+    const counts = new Map<string, number>();
+    for (let at = 0; at < 3_200; at++) {
+      const plan = place(request({ guid: `g${at}`, instances: 1, placement: { count: 1 } }), clusters);
+      const [one] = plan.assignments;
+      counts.set(one?.cluster ?? "", (counts.get(one?.cluster ?? "") ?? 0) + 1);
+    }
+    expect((counts.get("empty") ?? 0) / 2_000).toBeCloseTo(1, 1);
+    expect((counts.get("unknown") ?? 0) / 1_000).toBeCloseTo(1, 1);
+    expect(counts.get("full")).toBeLessThan(300);
+  });
+
+  test("goes to no cluster without memory for an instance; one that it is on already gets more", () => {
+    const clusters = [cluster("full", { freeMemoryMB: 63 }), cluster("west", { freeMemoryMB: 64 })];
+    const plan = place(request({ memoryMB: 64 }), clusters);
+    expect([pools(plan), reasons(plan)]).toEqual([{ west: [0, 1, 2, 3] }, { full: "NoMemory" }]);
+    expect(pools(place(request({ instances: 2, previous: [held("full", 0)] }), [clusters[0]!]))).toEqual({
+      full: [0, 1],
+    });
   });
 
   test("goes to clusters by their weight", () => {

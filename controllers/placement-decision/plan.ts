@@ -20,6 +20,10 @@ export interface ClusterFacts {
   silentSince: number | undefined;
   /** Weighs in the choice among clusters that are as good. */
   weight: number;
+  /** Memory that no pod has asked for; undefined where nobody counts it. */
+  freeMemoryMB: number | undefined;
+  /** Its share of all memory there, in tens of percent. */
+  freePercent: number | undefined;
   /** Runner classes by name, with the pools of indexes that each takes: `any`, `range`, or undefined for one that is never split. */
   runners: ReadonlyMap<string, string | undefined>;
 }
@@ -31,6 +35,8 @@ export interface PlacementRequest {
   instances: number;
   /** The runner class. */
   runner: string;
+  /** Memory of an instance. */
+  memoryMB: number;
   /** It mounts volumes, whose consent only the platform's own cluster can say. */
   hasVolumes: boolean;
   placement: Placement;
@@ -72,6 +78,7 @@ export type RejectionReason =
   | "NeverFailsOver"
   | "RunnerMissing"
   | "CannotSplit"
+  | "NoMemory"
   | "HasNoVolumes"
   | "NotNeeded";
 
@@ -228,6 +235,7 @@ function findRejection(cluster: ClusterFacts, request: PlacementRequest): Reject
   const closed = findClosed(cluster, placement);
   if (closed) return closed;
   if (!runners.has(runner)) return "RunnerMissing";
+  if (cluster.freeMemoryMB !== undefined && cluster.freeMemoryMB < request.memoryMB) return "NoMemory";
   // Pools alternate, so a class must take any.
   return placement.count === 1 || runners.get(runner) === "any" ? undefined : "CannotSplit";
 }
@@ -246,11 +254,17 @@ function findClosed(
 }
 
 /**
- * Weighted rendezvous hashing, the same for all replicas and all times: a new cluster gets its share of new processes, and no process that has no instance
+ * Weighted rendezvous hashing, by `weight` and the share of free memory, the same for all replicas and all times: a new cluster gets its share of new processes, and no process that has no instance
  * goes elsewhere because of it.
  */
-function rank({ name, weight }: ClusterFacts, { guid }: PlacementRequest): number {
-  return weight / -Math.log((mix(`${guid} ${name}`) + 0.5) / 2 ** 32);
+function rank(cluster: ClusterFacts, { guid }: PlacementRequest): number {
+  const { name } = cluster;
+  return (cluster.weight * freeShare(cluster)) / -Math.log((mix(`${guid} ${name}`) + 0.5) / 2 ** 32);
+}
+
+/** A cluster whose free memory nobody counts is as one that is half free. A full one still gets its few, which the filter lets pass. */
+function freeShare({ freePercent }: ClusterFacts): number {
+  return Math.max(freePercent ?? 50, 5) / 100;
 }
 
 /** FNV-1a with a final mix, 32 bits: 100 clusters for each of 10,000 processes. */

@@ -138,12 +138,13 @@ function findNeeds(
   { spec }: Process,
   revision: Revision | undefined,
   read: Reader,
-): Pick<PlacementRequest, "runner" | "hasVolumes"> {
+): Pick<PlacementRequest, "runner" | "memoryMB" | "hasVolumes"> {
   const snapshot = revision?.spec.processes.find(({ type }) => type === spec.type);
   return {
     runner:
       snapshot?.runner ??
       chooseClass(read.list(BackendClass), { role: "runner", className: spec.runner }).metadata.name,
+    memoryMB: snapshot?.memoryMB ?? spec.memoryMB,
     hasVolumes: (revision?.spec.volumes ?? []).length > 0,
   };
 }

@@ -65,6 +65,7 @@ function planPlacement(
     guid: task.metadata.uid ?? "",
     instances: 1,
     runner: chooseClass(read.list(BackendClass), { role: "task-runner", className: task.spec.runner }).metadata.name,
+    memoryMB: task.spec.memoryMB,
     hasVolumes: hasVolumes(task, read),
     placement: { ...placement, count: 1 },
     failover: DEFAULT_FAILOVER,

@@ -2,12 +2,10 @@
 import { BlockList, isIP } from "node:net";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import { LABELS } from "../../crds/labels.ts";
+import { NETWORK_CONFIG } from "../../crds/network-config.ts";
 import { ConfigMap } from "../../kube/api/builtin.ts";
 import type { Reader } from "../../kube/cache/reader.ts";
 import { watch } from "../../kube/controller/controller.ts";
-
-/** Name of the ConfigMap, in the system namespace. */
-export const NETWORK_CONFIG = "cupola-network";
 
 /** The watch of a controller that only reads the settings. */
 export const NETWORK_SETTINGS_WATCH = watch(ConfigMap, () => [], { namespace: SYSTEM_NAMESPACE });

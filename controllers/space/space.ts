@@ -44,7 +44,8 @@ import { planUnmirroredNote } from "../shared/unmirrored-labels.ts";
 import { endSharing } from "./end-sharing.ts";
 import { planAppPolicyNetwork } from "./app-policies.ts";
 import { planSpaceNetwork } from "./network-policies.ts";
-import { NETWORK_CONFIG, readNetworkSettings } from "../shared/network-settings.ts";
+import { NETWORK_CONFIG } from "../../crds/network-config.ts";
+import { readNetworkSettings } from "../shared/network-settings.ts";
 import { selectGroups } from "./security-groups.ts";
 import { checkAdoptionConsent, planSegmentProblem, planSpaceNamespace, planSpacePermissions } from "./plan.ts";
 

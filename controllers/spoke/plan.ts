@@ -1,4 +1,5 @@
-// Which rights hold in a namespace of a spoke. Pure.
+// Which rights hold in a namespace of a spoke, and which facts its hub is told. Pure.
+import type { SpokeFacts } from "../../crds/cluster/spoke-facts.ts";
 import { LABELS } from "../../crds/labels.ts";
 import type { Namespace } from "../../kube/api/builtin.ts";
 import type { ObjectOf } from "../../kube/api/resource-ref.ts";
@@ -16,4 +17,16 @@ export function planBindings(
   system: readonly RoleBindingObject[],
 ): Draft[] {
   return isOfHub(namespace) ? planOperationBindings(namespace.metadata.name, system) : [];
+}
+
+/** Requests come and go all the time: a change of less than two hundredths of the memory is not told. */
+const TOLD_SHARE = 0.02;
+
+/** Facts to tell, which replace those that are known. */
+export function planFacts(known: SpokeFacts, seen: SpokeFacts): SpokeFacts {
+  const { capacity: before } = known;
+  const { capacity: now } = seen;
+  if (!before || !now || before.memoryMB !== now.memoryMB) return seen;
+  const change = Math.abs(before.requestedMemoryMB - now.requestedMemoryMB);
+  return change < now.memoryMB * TOLD_SHARE ? { ...seen, capacity: before } : seen;
 }

@@ -40,7 +40,9 @@ export const Cluster = defineKind({
     { name: "Reachable", jsonPath: '.status.conditions[?(@.type=="Reachable")].status' },
     { name: "LRPs", jsonPath: ".status.lrps", type: "integer" },
     { name: "Cordoned", jsonPath: ".spec.cordoned", type: "boolean" },
+    { name: "Free", jsonPath: ".status.capacity.freePercent", type: "integer" },
     { name: "Kubernetes", jsonPath: ".status.versions.kubernetes" },
+    { name: "Cupola", jsonPath: ".status.versions.cupola" },
   ],
   rules: [
     { rule: "self.metadata.name != 'local'", message: "local is the platform's own cluster and needs no object" },
@@ -94,7 +96,15 @@ export const Cluster = defineKind({
       .describe(
         "The uid of its namespace kube-system, written once. Nothing is written to a cluster with another one.",
       ),
-    versions: z.object({ kubernetes: z.string().max(63).optional() }).optional(),
+    versions: z.object({ kubernetes: z.string().max(63).optional(), cupola: z.string().max(63).optional() }).optional(),
+    capacity: z
+      .object({
+        memoryMB: z.int().min(0).describe("Memory that its nodes have for pods."),
+        requestedMemoryMB: z.int().min(0).describe("Memory that pods there have asked for."),
+        freePercent: z.int().min(0).max(100).describe("The share of the memory that no pod has asked for."),
+      })
+      .optional()
+      .describe("As its agent counts it every two minutes. Unset where there are no nodes, as on a laptop."),
     classes: listMap(
       z
         .array(

@@ -11,6 +11,7 @@ import { listControllerPermissions } from "../../controllers/shared/permissions.
 import { POLICY_PERMISSIONS, POLICY_SYSTEM_PERMISSIONS } from "./policies.ts";
 import { LOGIN_KEYS } from "../../api/identity/login-keys.ts";
 import { JOB_KEY } from "../../api/jobs/job-key.ts";
+import { FACTS_PERMISSIONS } from "../../controllers/spoke/facts.ts";
 import { ENV_KEY } from "../../controllers/shared/env-snapshot.ts";
 import { Claim } from "../../crds/claim/claim.ts";
 import { LABELS } from "../../crds/labels.ts";
@@ -72,7 +73,7 @@ const SYSTEM_SECRETS: Partial<Record<Operation, readonly string[]>> = {
 const SYSTEM_PERMISSIONS: Partial<Record<Operation, readonly Permission[]>> = {
   policies: POLICY_SYSTEM_PERMISSIONS,
   // Admission policies know the platform's identities by it.
-  agent: [{ resource: Claim, verbs: ["create"] }],
+  agent: [{ resource: Claim, verbs: ["create"] }, ...FACTS_PERMISSIONS],
   webhook: WEBHOOK_SYSTEM_PERMISSIONS,
   "route-service": ROUTE_SERVICE_SYSTEM_PERMISSIONS,
 };

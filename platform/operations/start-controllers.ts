@@ -5,6 +5,7 @@ import { memoizeLast } from "../../kube/cache/memoize-last.ts";
 import { runControllers, type ControllerRun } from "../../kube/controller/run-controllers.ts";
 import type { UnsyncedController } from "../../kube/cache/unsynced-watches.ts";
 import { createDropletImages } from "../../blobs/registry/images/make-droplet-image.ts";
+import { cupolaVersion } from "../version.ts";
 import { createControllers, policyControllers, spokeControllers } from "../../controllers/controllers.ts";
 import {
   listBackendOperations,
@@ -94,7 +95,7 @@ export function startControllers(context: PlatformContext, backends: readonly Ba
   const controllers = [
     ...cfControllers,
     ...(options.operations.includes("policies") ? policyControllers : []),
-    ...(options.operations.includes("agent") ? spokeControllers() : []),
+    ...(options.operations.includes("agent") ? spokeControllers(cupolaVersion()) : []),
     ...listTranslatorControllers(options.operations),
     ...listBuilderControllers(options.operations, { blobs, registry: registry && toBuildRegistry(registry) }),
     ...backends.flatMap((backend) => backend.controllers),

@@ -1,5 +1,5 @@
 // Objects that an operator puts into a fresh platform: classes, a shared domain, a stack, a buildpack, the default quota.
-import { NETWORK_CONFIG } from "../../../controllers/shared/network-settings.ts";
+import { NETWORK_CONFIG } from "../../../crds/network-config.ts";
 import { BackendClass } from "../../../crds/backend-class/backend-class.ts";
 import { Buildpack } from "../../../crds/buildpack/buildpack.ts";
 import { Domain } from "../../../crds/domain/domain.ts";

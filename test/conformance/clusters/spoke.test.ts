@@ -52,6 +52,7 @@ import { eventually } from "../../eventually.ts";
 import { connect, type Api } from "../kubernetes/api.ts";
 import type { Attempt } from "../permissions/attempt.ts";
 import { cleanUpTests } from "./spoke-clean-up.ts";
+import { tellFacts } from "./spoke-facts.ts";
 import { leavingTests } from "./leaving.ts";
 import { hubLRP, listHubAttacks, listHubDuties, listHubReads, type SpokePlaces } from "./hub-attempts.ts";
 import { leadToProcess, pushLine } from "./spoke-logs.ts";
@@ -199,6 +200,14 @@ describe.skipIf(reason)("a spoke", () => {
     return ((await client.raw("POST", path, body)) as { status: { token: string } }).status.token;
   }
 
+  /** As the agent's account. */
+  async function connectAgent(): Promise<KubeClient> {
+    const auth = { kind: "token", token: await tokenOf(planes.spoke, "agent") } as const;
+    const client = createClient({ server: planes.spoke.url, ca: planes.spoke.ca, auth });
+    ends.push(() => client.close());
+    return client;
+  }
+
   async function start(
     plane: ControlPlane,
     operations: Operation[],
@@ -269,7 +278,8 @@ describe.skipIf(reason)("a spoke", () => {
     expect([code === 0, output]).toEqual([false, expect.stringContaining("this cluster runs apps of another hub")]);
   });
 
-  test("is added by one command, with its context", async () => {
+  test("is added by one command, with its context, and tells its free memory and its versions", async () => {
+    await tellFacts(await connectAgent(), spoke);
     const { json } = await addCluster(hub, "east", {
       kubeconfig: planes.spoke.kubeconfig,
       labels: "tier=prod",
@@ -280,6 +290,12 @@ describe.skipIf(reason)("a spoke", () => {
     const { metadata, status } = await hub.get(Cluster, { namespace: SYSTEM_NAMESPACE, name: "east" });
     expect(metadata.labels).toMatchObject({ tier: "prod" });
     expect(status?.classes).toContainEqual(expect.objectContaining({ role: "runner", name: "deployment" }));
+    // The pods of the chart's Deployments have asked for some.
+    expect(status?.capacity?.freePercent).toSatisfy((free: number) => free > 50 && free < 100);
+    expect(status).toMatchObject({
+      capacity: { memoryMB: 8192 },
+      versions: { kubernetes: expect.stringMatching(/^v1/) as string, cupola: "1.6.0" },
+    });
   }, 90_000);
 
   test("runs an app of a segment that chooses it: its LRP, its variables and nothing else come there", async () => {
@@ -384,10 +400,7 @@ describe.skipIf(reason)("a spoke", () => {
   }, 90_000);
 
   test("loses the Secrets that nothing uses any more, by its agent alone, and keeps its namespaces", async () => {
-    const auth = { kind: "token", token: await tokenOf(planes.spoke, "agent") } as const;
-    const agent = createClient({ server: planes.spoke.url, ca: planes.spoke.ca, auth });
-    ends.push(() => agent.close());
-    await cleanUpTests(agent, { spoke, own: OWN });
+    await cleanUpTests(await connectAgent(), { spoke, own: OWN });
   }, 60_000);
 
   leavingTests(() => ({ hub, cf, app, link, namespace: OWN, lrpsThere }));
