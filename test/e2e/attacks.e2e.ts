@@ -7,6 +7,7 @@ import { parse } from "yaml";
 import { otherDoorAttacks } from "./attacks/other-doors.ts";
 import { overlappingZip } from "./attacks/overlapping-zip.ts";
 import { startSlowClients, type SlowClients } from "./attacks/slow-clients.ts";
+import { tokenAndRouteServiceAttacks } from "./attacks/tokens-and-route-services.ts";
 import { uploadAndNameAttacks } from "./attacks/uploads-and-names.ts";
 import { zip } from "./bad-input/archives.ts";
 import { sendRaw } from "./bad-input/raw-http.ts";
@@ -220,6 +221,8 @@ describe.skipIf(chosenPlatformKind() === "cluster")("attacks", () => {
   });
 
   uploadAndNameAttacks(() => ({ laptop, api: admin, token, attacker, namespace: "attackers-dev" }));
+
+  tokenAndRouteServiceAttacks(() => ({ laptop, api: admin, attacker, push }));
 
   otherDoorAttacks(async () => {
     const guidOf = async (name: string): Promise<string> =>
