@@ -22,6 +22,7 @@ import {
   type FinalizeResult,
   type ReconcileContext,
   type ReconcileResult,
+  type RemoteClusters,
   type WatchRule,
 } from "../../kube/controller/controller.ts";
 import { Namespace, Secret } from "../../kube/api/builtin.ts";
@@ -56,6 +57,7 @@ import { findPlacement } from "../shared/placement.ts";
 import { resolveProcessGUID } from "../shared/process-guid.ts";
 import { detachProcess, listDetached, planAttached } from "./detached.ts";
 import { CLUSTERS_FINALIZER, endElsewhere, listOnClusters, listUnread, planEnd } from "./end-on-clusters.ts";
+import { planFight } from "./fight.ts";
 import { lrpName } from "./lrp.ts";
 import { makeLRP, type LRPContext } from "./make-lrp.ts";
 import { reconcilePlaced } from "./placed.ts";
@@ -168,7 +170,13 @@ async function reconcileProcess(
     ...(await withSecrets(planned, LRP, context)),
     ...toAppOwnership(app, appGUID, labels),
     ...(adopted && { spec: adopted }),
+    ...planFight(process, countRepairs(clusters, guid), context.now()),
   };
+}
+
+/** By cluster. */
+function countRepairs(clusters: RemoteClusters, guid: string): Map<string, number> {
+  return new Map(clusters.names().map((name) => [name, clusters.find(name)?.countRepairs(guid) ?? 0]));
 }
 
 function finalizeProcess(process: Process, context: ReconcileContext): FinalizeResult {

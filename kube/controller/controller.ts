@@ -98,6 +98,8 @@ export interface RemoteCluster {
   client: KubeClient;
   /** Cached children of the owner with this id, terminating ones included. */
   listOwned: <T extends KubeObject>(ref: ResourceRef<T>, ownerId: string) => T[];
+  /** How often in the last hour this process has restored children of the owner that another writer had changed. */
+  countRepairs: (ownerId: string) => number;
 }
 
 export interface RemoteClusters {

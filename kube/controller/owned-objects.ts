@@ -24,6 +24,8 @@ export interface OwnedObjectsOptions {
   stores: readonly Store[];
   /** Caches that hold every object of their kind; `createOnce` reads them first. */
   completeStores: readonly Store[];
+  /** Called when a child that another writer had changed is as it should be again. */
+  onRepair?: (owner: ChildOwner, child: KubeObject) => void;
   /** Kinds of `ensure` that are neither watched nor read. Each object has a digest of its content in its name. */
   unwatched?: readonly ResourceRef[];
 }
@@ -155,6 +157,11 @@ class OwnedObjectSet implements OwnedObjects {
     const force = live !== undefined || (await marking.mayForceCreation(client, store.ref, desired));
     const answer = await client.apply(store.ref, desired, { fieldManager: marking.fieldManager, force });
     this.#lastWrites.set(childKey, { resourceVersion: versionOf(answer), digest });
+    this.#noteRepair(owner, live, last?.digest === digest);
+  }
+
+  #noteRepair(owner: ChildOwner, live: KubeObject | undefined, isSameDraft: boolean): void {
+    if (live && isSameDraft) this.#options.onRepair?.(owner, live);
   }
 
   async #ensure(draft: Draft): Promise<void> {

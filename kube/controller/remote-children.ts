@@ -3,7 +3,7 @@ import type { ClusterProvider, Engagement } from "../cache/cluster-provider.ts";
 import { isUnreadable, NotSynced } from "../cache/errors.ts";
 import { onReadabilityChange } from "../cache/readability-changes.ts";
 import type { Change, Reader, Store } from "../cache/reader.ts";
-import type { KubeObject } from "../api/object.ts";
+import { keyOf, type KubeObject } from "../api/object.ts";
 import { resourceId, type ResourceRef } from "../api/resource-ref.ts";
 import type { Draft, KubeClient } from "../client/client.ts";
 import { isUnreachable, KubeError } from "../client/errors.ts";
@@ -18,7 +18,9 @@ import {
   type RemoteMarkers,
   type RemoteResult,
 } from "./controller.ts";
+import type { EventDraft } from "./event-recorder.ts";
 import { createOwnedObjects, type OwnedObjects } from "./owned-objects.ts";
+import { createRepairLog, type RepairLog } from "./repair-log.ts";
 import { LOW_PRIORITY } from "./workqueue.ts";
 
 export interface RemoteChildrenOptions {
@@ -30,6 +32,8 @@ export interface RemoteChildrenOptions {
   enqueueKey: (key: string, priority: number) => void;
   /** Enqueues what a map function returns. */
   enqueue: (mapped: (read: Reader) => MapResult) => void;
+  recordEvent: (object: KubeObject, event: EventDraft) => void;
+  now: () => Date;
   /** Aborting it ends all watches. */
   signal: AbortSignal;
 }
@@ -153,14 +157,8 @@ class RemoteChildSet implements RemoteChildren {
     const owned = ofOwned.map(({ store }) => store as Store);
     const stores = [...owned, ...ofRead.map(({ store }) => store as Store)];
     const client = withDeadline(engagement.client);
-    const children = createOwnedObjects({
-      client,
-      marking: remoteMarking(markers, ownerKind),
-      controller: controller.name,
-      stores: owned,
-      completeStores: [],
-      unwatched: controller.remote?.creates ?? [],
-    });
+    const repairs = createRepairLog(() => this.#options.now().getTime());
+    const children = this.#createChildren(engagement.name, { client, owned, markers, repairs });
     const stops = [
       ...owned.map((store) =>
         store.onChange((change) => this.#enqueueOwners(change, (text) => parseRemoteOwner(ownerKind, text), markers)),
@@ -172,10 +170,34 @@ class RemoteChildSet implements RemoteChildren {
       owned,
       stores,
       children,
-      cluster: { client, read: engagement.informers.readPreferring(stores), listOwned: listOwned(owned, markers) },
+      cluster: {
+        client,
+        read: engagement.informers.readPreferring(stores),
+        listOwned: listOwned(owned, markers),
+        countRepairs: repairs.count,
+      },
       detach() {
         for (const stop of stops) stop();
         for (const handle of [...ofOwned, ...ofRead]) handle.release();
+      },
+    });
+  }
+
+  #createChildren(
+    cluster: string,
+    given: { client: KubeClient; owned: readonly Store[]; markers: RemoteMarkers; repairs: RepairLog },
+  ): OwnedObjects {
+    const { controller, recordEvent } = this.#options;
+    return createOwnedObjects({
+      client: given.client,
+      marking: remoteMarking(given.markers, controller.remote?.ownerKind ?? controller.for),
+      controller: controller.name,
+      stores: given.owned,
+      completeStores: [],
+      unwatched: controller.remote?.creates ?? [],
+      onRepair(owner, child) {
+        given.repairs.add(owner.id);
+        recordEvent(owner.object, restored(cluster, child));
       },
     });
   }
@@ -191,6 +213,14 @@ class RemoteChildSet implements RemoteChildren {
       if (key !== undefined) this.#options.enqueueKey(key, change.initial ? LOW_PRIORITY : 0);
     }
   }
+}
+
+function restored(cluster: string, { kind, metadata }: KubeObject): EventDraft {
+  return {
+    type: "Warning",
+    reason: "Restored",
+    message: `another writer changed ${kind} ${keyOf(metadata)} on cluster ${cluster}, and it is as before again: change this object instead`,
+  };
 }
 
 function listOwned(owned: readonly Store[], { ownerLabel }: RemoteMarkers): RemoteCluster["listOwned"] {

@@ -127,7 +127,9 @@ function startController(
   const log = options.log.child({ controller: controller.name });
   const caches = ensureCaches(controller, options, fullyWatched);
   const staleCaches = createStaleCacheMonitor({ log, reopen: (resource) => options.informers.reopen(resource) });
+  const fieldManager = `${options.ownership.fieldManagerPrefix}-${controller.name}`;
   const remoteChildren = startRemote(controller, options, {
+    recordEvent: (object, event) => events.record(object, fieldManager, event),
     enqueueKey: (key, priority) => queue.add(key, { priority }),
     enqueue: (map) => enqueueMapResult(running, map),
   });
@@ -156,10 +158,12 @@ function startController(
 
 function startRemote(
   controller: Controller,
-  { remote, signal }: RunControllersOptions,
-  queue: Pick<RemoteChildrenOptions, "enqueueKey" | "enqueue">,
+  { remote, signal, now = () => new Date() }: RunControllersOptions,
+  parts: Pick<RemoteChildrenOptions, "enqueueKey" | "enqueue" | "recordEvent">,
 ): RemoteChildren | undefined {
-  return remote && controller.remote ? startRemoteChildren({ controller, ...remote, ...queue, signal }) : undefined;
+  return remote && controller.remote
+    ? startRemoteChildren({ controller, ...remote, ...parts, now, signal })
+    : undefined;
 }
 
 interface Caches {
