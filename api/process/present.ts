@@ -2,6 +2,7 @@
 import { App } from "../../crds/app/app.ts";
 import type { HealthCheck } from "../../crds/health-check.ts";
 import { deriveGUID } from "../../crds/guid.ts";
+import { firstIndexes } from "../../crds/lrp/index-pool.ts";
 import { LRP, type LrpInstance } from "../../crds/lrp/lrp.ts";
 import { findMergedLRP, type RunningInstance, type RunningLRP } from "../../crds/placement-decision/merged-lrps.ts";
 import { PlacementDecision } from "../../crds/placement-decision/placement-decision.ts";
@@ -179,7 +180,8 @@ function desiredInstancesOf(cache: ClusterCache, process: Process, own: RunningL
     app?.spec.state === "Started" ? (isRolloutProcess(process) ? own : answering(cache, app, own)) : undefined;
   const known = new Map((lrp?.status?.instances ?? []).map((instance) => [instance.index, instance]));
   const unreported = isRolloutProcess(process) ? { cfState: "STARTING" } : presentUnreported(app, lrp);
-  return Array.from({ length: wantedInstances(process) }, (_, index) => {
+  // While a Rollout goes from cluster to cluster a version has the indexes of some clusters.
+  return firstIndexes(wantedInstances(process), lrp?.spec.indexes).map((index) => {
     const instance = known.get(index);
     return instance ? toPresented(instance) : { index, ...unreported };
   });

@@ -1,6 +1,6 @@
 // Which instances an LRP has: those of its pool, and all from 0 without one.
 import { expect, test } from "vitest";
-import { indexesInOrder, toRanges, toWantedIndex, wantedIndexes, type IndexPool } from "./index-pool.ts";
+import { firstIndexes, indexesInOrder, toRanges, toWantedIndex, wantedIndexes, type IndexPool } from "./index-pool.ts";
 
 const ranges = (...pairs: [number, number][]): { start: number; end: number }[] =>
   pairs.map(([start, end]) => ({ start, end }));
@@ -28,4 +28,11 @@ test("after a pool come indexes that no process has, so that none is doubled", (
 test("the fewest ranges hold a set of indexes", () => {
   expect(toRanges([5, 0, 2, 1, 5])).toEqual(ranges([0, 2], [5, 5]));
   expect(toRanges([])).toEqual([]);
+});
+
+test("instances that are shown have the indexes of the pool first, then the lowest others", () => {
+  expect(firstIndexes(1, [{ start: 1, end: 3 }])).toEqual([1]);
+  expect(firstIndexes(4, [{ start: 2, end: 2 }])).toEqual([0, 1, 2, 3]);
+  expect(firstIndexes(2, undefined)).toEqual([0, 1]);
+  expect(firstIndexes(0, [{ start: 0, end: 0 }])).toEqual([]);
 });

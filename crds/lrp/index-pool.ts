@@ -45,6 +45,13 @@ export function* indexesInOrder({ indexes }: IndexPool): Generator<number> {
   for (let index = indexes ? MAX_INSTANCES : 0; ; index++) yield index;
 }
 
+/** So many indexes, ascending: those of the pool first, then the lowest others. */
+export function firstIndexes(count: number, ranges: readonly IndexRange[] | undefined): number[] {
+  const all = new Set(ranges ? listIndexes(ranges).slice(0, count) : []);
+  for (let index = 0; all.size < count; index++) all.add(index);
+  return [...all].sort((a, b) => a - b);
+}
+
 /** All indexes of the ranges, ascending, each once. */
 export function listIndexes(ranges: readonly IndexRange[]): number[] {
   const all = new Set<number>();

@@ -2,10 +2,15 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { eventually } from "../eventually.ts";
+import { succeed } from "./broken-apps/doors.ts";
+import { cfOn, whyNoCf } from "./support/cf.ts";
 import { chosenPlatformKind, startTestPlatform } from "./support/start-test-platform.ts";
 import type { TestPlatform } from "./support/test-platform.ts";
 
 const HELLO = join(import.meta.dirname, "..", "..", "examples", "hello");
+
+const noCf = whyNoCf();
+if (noCf) console.log(`stages by cf skipped: ${noCf}`);
 
 interface Stat {
   index: number;
@@ -32,6 +37,20 @@ describe.skipIf(chosenPlatformKind() !== "laptop")("a second cluster", () => {
   const places = async (): Promise<(string | null)[]> =>
     (await stats()).map(({ state, details }) => (state === "RUNNING" ? details : state));
   const count = (all: readonly (string | null)[], one: string): number => all.filter((each) => each === one).length;
+  /** The newest version with instances on each cluster. */
+  async function revisions(): Promise<{ local: number; west: number }> {
+    const { output } = await stage.kubectl("get", "placementdecisions", "shop.web", "-n", "local-dev", "-o", "json");
+    const { status } = JSON.parse(output) as {
+      status: { clusters: { name: string; revision: string; wanted: number }[] };
+    };
+    const newest = (cluster: string): number =>
+      Math.max(
+        ...status.clusters
+          .filter(({ name, wanted }) => name === cluster && wanted > 0)
+          .map(({ revision }) => Number(revision)),
+      );
+    return { local: newest("local"), west: newest("west") };
+  }
   const guids = async (): Promise<(string | undefined)[]> => (await stats()).map((one) => one.instance_guid);
 
   beforeAll(async () => {
@@ -95,6 +114,29 @@ describe.skipIf(chosenPlatformKind() !== "laptop")("a second cluster", () => {
     expect([after.length, failed]).toEqual([2, 0]);
     expect(before.filter((guid) => after.includes(guid))).toEqual([]);
   });
+
+  test.skipIf(noCf)(
+    "a deployment in stages pauses after the first cluster, and goes on by cf continue-deployment",
+    async () => {
+      await cup("segments", "place", "shared", "--clusters", "all", "--stages", "1,100%", "--approval", "stage");
+      const cf = cfOn(stage);
+      await succeed(cf("api", stage.url));
+      await succeed(cf("auth", "developer"));
+      await succeed(cf("target", "-o", "local", "-s", "dev"));
+      const before = await revisions();
+      await succeed(cf("restart", "shop", "--strategy", "rolling", "--no-wait"));
+      await eventually(async () => expect((await cf("app", "shop")).output).toMatch(/PAUSED/i));
+      const half = await revisions();
+      expect(half.west).toBe(before.west);
+      expect(half.local).toBeGreaterThan(before.local);
+      await succeed(cf("continue-deployment", "shop"));
+      await eventually(async () => {
+        expect(await revisions()).toEqual({ local: half.local, west: half.local });
+        expect((await stats()).map(({ state }) => state)).toEqual(["RUNNING", "RUNNING"]);
+      });
+      await cup("segments", "place", "shared", "--clusters", "all", "--stages", "none");
+    },
+  );
 
   test("when it is lost its instances are down, the others serve, and it comes back", async () => {
     await cup("clusters", "stop", "west");
