@@ -17,6 +17,8 @@ import type { TestPlatform } from "./support/test-platform.ts";
 
 const HELLO = join(import.meta.dirname, "..", "..", "examples", "hello");
 const IMAGE = "teams/hello:1";
+/** It is the share of the processor, too: with less an instance answers too late on a busy machine. */
+const MEMORY = "512M";
 const MINUTE = 60_000;
 const reason = chosenPlatformKind() === "node" ? undefined : "it needs --on node";
 if (reason) console.log(`journey of an upgrade skipped: ${reason}`);
@@ -89,9 +91,11 @@ describe.skipIf(reason)("an upgrade and back under load", { timeout: 15 * MINUTE
     await installed.operator.pushImage(layout, IMAGE);
     const { host, username, password } = registry;
     await client.pushImage("image", { reference: `${host}/${IMAGE}`, username, password });
-    await client.run("push", "hello", "-p", HELLO, "-m", "128M", "-i", "2", "-u", "http", "--endpoint", "/healthz");
-    for (const name of ["image", "hello"])
+    await client.run("push", "hello", "-p", HELLO, "-m", MEMORY, "-i", "2", "-u", "http", "--endpoint", "/healthz");
+    for (const [name, count] of Object.entries({ image: 1, hello: 2 })) {
+      await eventually(async () => expect(await client.states(name)).toEqual(Array(count).fill("RUNNING")), 3 * MINUTE);
       await eventually(async () => expect((await stage.get(`${name}.apps.localhost`)).status).toBe(200), 2 * MINUTE);
+    }
   }, 20 * MINUTE);
   afterAll(() => stage?.stop(), MINUTE);
 
