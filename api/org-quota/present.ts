@@ -2,6 +2,7 @@
 import { Org } from "../../crds/org/org.ts";
 import { OrgQuota } from "../../crds/org-quota/org-quota.ts";
 import type { Session } from "../access/session.ts";
+import { sortOldestFirst } from "../cf/newest-first.ts";
 import { quotaGUIDOf } from "../cf/org/org-quota.ts";
 import { presentLimits } from "../cf/quota/quota-body.ts";
 import { link, presentIdentity, toManyRelationship } from "../http/presentation.ts";
@@ -9,10 +10,8 @@ import { link, presentIdentity, toManyRelationship } from "../http/presentation.
 /** GUIDs of the orgs under a quota that the caller sees. */
 export function listOrgsWithQuota(session: Session, quota: OrgQuota): string[] {
   const guid = session.cache.guid(OrgQuota, quota);
-  return session
-    .list(Org)
-    .filter((org) => quotaGUIDOf(session.cache, org) === guid)
-    .map((org) => session.cache.guid(Org, org));
+  const orgs = session.list(Org).filter((org) => quotaGUIDOf(session.cache, org) === guid);
+  return sortOldestFirst(orgs).map((org) => session.cache.guid(Org, org));
 }
 
 export function presentQuota(session: Session, quota: OrgQuota, base: string): object {

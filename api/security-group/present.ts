@@ -2,6 +2,7 @@
 import { SecurityGroup } from "../../crds/security-group/security-group.ts";
 import { Space } from "../../crds/space/space.ts";
 import type { Session } from "../access/session.ts";
+import { sortOldestFirst } from "../cf/newest-first.ts";
 import { link, presentIdentity, toManyRelationship } from "../http/presentation.ts";
 
 export type Lifecycle = "running" | "staging";
@@ -13,9 +14,8 @@ export function isBound({ spec }: Space, group: SecurityGroup, lifecycle: Lifecy
 
 /** GUIDs of the spaces that name the group and that the caller sees. */
 export function listBoundSpaces(session: Session, group: SecurityGroup, lifecycle: Lifecycle): string[] {
-  return session
-    .list(Space, undefined, (space) => isBound(space, group, lifecycle))
-    .map((space) => session.cache.guid(Space, space));
+  const spaces = session.list(Space, undefined, (space) => isBound(space, group, lifecycle));
+  return sortOldestFirst(spaces).map((space) => session.cache.guid(Space, space));
 }
 
 export function presentGroup(session: Session, group: SecurityGroup, base: string): object {

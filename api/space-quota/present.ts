@@ -3,15 +3,16 @@ import { Org } from "../../crds/org/org.ts";
 import { SpaceQuota } from "../../crds/space-quota/space-quota.ts";
 import { Space } from "../../crds/space/space.ts";
 import type { Session } from "../access/session.ts";
+import { sortOldestFirst } from "../cf/newest-first.ts";
 import { presentLimits } from "../cf/quota/quota-body.ts";
 import { link, presentIdentity, toManyRelationship, toOneRelationship } from "../http/presentation.ts";
 
 /** GUIDs of the spaces under a quota that the caller sees. */
 export function listSpacesWithQuota(session: Session, quota: SpaceQuota): string[] {
-  return session
+  const spaces = session
     .list(Space, { namespaces: [quota.metadata.namespace ?? ""] })
-    .filter((space) => space.spec.quotaRef?.name === quota.metadata.name)
-    .map((space) => session.cache.guid(Space, space));
+    .filter((space) => space.spec.quotaRef?.name === quota.metadata.name);
+  return sortOldestFirst(spaces).map((space) => session.cache.guid(Space, space));
 }
 
 export function presentSpaceQuota(session: Session, quota: SpaceQuota, base: string): object {
