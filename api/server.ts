@@ -17,6 +17,7 @@ import type { Endpoint } from "./routing/endpoint.ts";
 import type { LoginService, LoginSettings } from "./routing/login-service.ts";
 import type { SSHService } from "./routing/ssh-service.ts";
 import type { RequestMetrics } from "./routing/request-metrics.ts";
+import type { Tracing } from "../kube/tracing/tracing.ts";
 import { createRouting } from "./routing/routing.ts";
 import { createPeerGroup, type PeerDirectory, type PeerGroup } from "./peers/peer-group.ts";
 import { type AuthorizationMode, createAccessReviewer } from "./access/access-reviewer.ts";
@@ -58,6 +59,8 @@ export interface ApiDeps {
   /** An issuer that kube-apiserver does not trust; the platform impersonates its users. Default: none. */
   tokenIssuer?: TokenIssuerSettings;
   metrics?: RequestMetrics | undefined;
+  /** Present where this process makes traces. */
+  tracing?: Tracing | undefined;
 }
 
 export interface Api {
@@ -101,6 +104,7 @@ export function createApi(deps: ApiDeps): Api {
     ...(deps.url !== undefined && { url: deps.url }),
     otherHosts: login.settings.tokenLoginHosts,
     metrics: deps.metrics,
+    tracing: deps.tracing,
     waitUntilCurrent: () => peerGroup.waitUntilCurrent(),
     createSession: (request) => createSession(sessionDeps, request),
   });

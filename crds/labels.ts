@@ -63,6 +63,7 @@ export const ANNOTATIONS = {
   deletionWish: "cupola.dev/deletion-wish",
   askedBy: "cupola.dev/asked-by",
   importing: "cupola.dev/importing",
+  traceparent: "cupola.dev/traceparent",
   originalUid: "cupola.dev/original-uid",
   originalCreated: "cupola.dev/original-created",
   originalUpdated: "cupola.dev/original-updated",

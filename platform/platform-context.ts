@@ -5,6 +5,7 @@ import type { BlobStore } from "../blobs/blob-store.ts";
 import type { KubeClient } from "../kube/client/client.ts";
 import type { Membership } from "../kube/lease/membership.ts";
 import type { Readiness } from "../kube/server/readiness.ts";
+import type { Tracing } from "../kube/tracing/tracing.ts";
 import type { Informers } from "../kube/cache/informers.ts";
 import type { Api } from "../api/server.ts";
 import type { RemoteProcesses } from "../backends/remote-process.ts";
@@ -47,6 +48,8 @@ export interface PlatformContext {
   apiURL: string;
   /** Present where this process is scraped. */
   metrics?: ProcessMetrics | undefined;
+  /** Present where this process makes traces. */
+  tracing?: Tracing | undefined;
 }
 
 /** The handlers behind the HTTP port; each is set once it exists. */

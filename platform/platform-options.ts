@@ -27,6 +27,8 @@ export interface PlatformOptions {
   listen: { host: string; port: number; tls?: TLSKeyPair };
   /** Where Prometheus reads metrics of this process; default: nowhere, and none are kept. */
   metrics?: { host: string; port: number };
+  /** OpenTelemetry's variables, where they ask for traces; default: none are made. */
+  traces?: Readonly<Record<string, string | undefined>>;
   /** The CF API's address as clients see it; default: the one it listens at. All replicas must have the same. */
   publicURL?: string;
   /** How callers of the CF API are authorized; default `rbac`. */

@@ -8,6 +8,8 @@ import { omitUndefined } from "../kube/api/omit-undefined.ts";
 import { createReadiness, type Readiness, type ReadinessReport } from "../kube/server/readiness.ts";
 import { createInformers, type Informers } from "../kube/cache/informers.ts";
 import { createEventRecorder } from "../kube/controller/event-recorder.ts";
+import { currentSpan } from "../kube/tracing/current-span.ts";
+import type { Tracing } from "../kube/tracing/tracing.ts";
 import { watchMissingPermissions } from "../kube/rbac/missing-permissions.ts";
 import { watchLostPermissions } from "../kube/rbac/lost-permissions.ts";
 import type { ResourceRule } from "../kube/rbac/resource-rules.ts";
@@ -35,6 +37,8 @@ import { presentMissingPermissions } from "./readiness.ts";
 import type { RunningLeaderWork } from "../kube/lease/leader-work.ts";
 import { createProcessMetrics, type ProcessMetrics } from "./metrics/process-metrics.ts";
 import { startMetrics } from "./metrics/start-metrics.ts";
+import { startTracing } from "./traces/start-tracing.ts";
+import { followStarts } from "./traces/follow-starts.ts";
 import { newReplicaIdentity } from "./leases/replica-membership.ts";
 import { reportReplica } from "./leases/replica-reporter.ts";
 import { startApiOperation } from "./http/start-api.ts";
@@ -83,8 +87,8 @@ export async function startPlatform(options: PlatformOptions): Promise<RunningPl
 async function start({ identity, options }: Identified, disposables: AsyncDisposableStack): Promise<RunningPlatform> {
   const { operations, signal = new AbortController().signal } = options;
   const readiness = createReadiness();
-  const metrics = options.metrics && (await createProcessMetrics());
-  const { client, informers } = connect({ ...options, metrics }, readiness, disposables);
+  const observers = await startObservers(options, identity, disposables);
+  const { client, informers } = connect({ ...options, ...observers }, readiness, disposables);
   const progress = { started: false };
   await beginScratch(options, readiness);
   const opened = { ...(await openBlobs(options, readiness, disposables)), remoteProcesses: createRemoteProcesses() };
@@ -103,7 +107,7 @@ async function start({ identity, options }: Identified, disposables: AsyncDispos
     signal,
     shutdownMode: { instances: "keep" },
     apiURL: options.publicURL ?? server.url,
-    metrics,
+    ...observers,
   };
   const peerServers = needsPeerServers(operations) ? await startPeerServers(startupContext) : undefined;
   const joined = { ...startupContext, membership: await joinPeers(startupContext, peerServers, handlers) };
@@ -140,10 +144,25 @@ function beginScratch(
   return processScratch.begin({ folder: join(data, "scratch"), maxBytes: scratchBytes });
 }
 
-type ConnectOptions = Omit<PlatformOptions, "metrics"> & { metrics: ProcessMetrics | undefined };
+/** Where the parts of a process report what they did. */
+interface Observers {
+  metrics: ProcessMetrics | undefined;
+  tracing: Tracing | undefined;
+}
+
+async function startObservers(
+  options: PlatformOptions,
+  identity: string,
+  disposables: AsyncDisposableStack,
+): Promise<Observers> {
+  const metrics = options.metrics && (await createProcessMetrics());
+  return { metrics, tracing: await startTracing(options, identity, disposables) };
+}
+
+type ConnectOptions = Omit<PlatformOptions, "metrics"> & Observers;
 
 function connect(
-  { access, operations, log, onRequest, watchTiming, metrics }: ConnectOptions,
+  { access, operations, log, onRequest, watchTiming, metrics, tracing }: ConnectOptions,
   readiness: Readiness,
   disposables: AsyncDisposableStack,
 ): { client: KubeClient; informers: Informers } {
@@ -167,6 +186,7 @@ function connect(
     onRequest: (record) => {
       missingPermissions.observe(record);
       metrics?.observeRequest(record);
+      if (tracing) currentSpan()?.observeRequest(record);
       onRequest?.(record);
     },
   });
@@ -212,6 +232,7 @@ async function startOperations(
   keepKeys(context);
   const controllers = startControllers(context, handlers.backends);
   const singletons = startSingletons(context, peerServers, handlers.backends);
+  followStarts(context, singletons);
   const leads = (): string[] => singletons.filter((each) => each.isLeading()).map(({ name }) => name);
   startReplicaReporter(context, handlers, leads);
   return {

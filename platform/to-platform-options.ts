@@ -1,6 +1,7 @@
 // Platform options from the options of `cupola`: files are read and every value is checked.
 import { omitUndefined } from "../kube/api/omit-undefined.ts";
 import type { ClusterAccess } from "../kube/client/create-client.ts";
+import { asksForTraces } from "../kube/tracing/asks-for-traces.ts";
 import { loadInCluster, loadKubeconfig } from "../kube/client/kubeconfig.ts";
 import { readTls, type CupolaOptions } from "./cupola-options.ts";
 import type { PlatformOptions } from "./platform-options.ts";
@@ -34,6 +35,7 @@ export async function toPlatformOptions(
     ...(options.webhookAddress && { webhook: options.webhookAddress }),
     ...(options.metricsAddress && { metrics: options.metricsAddress }),
     ...(options.routeServiceListen && { routeServices: { listen: options.routeServiceListen } }),
+    ...(asksForTraces(process.env) && { traces: process.env }),
     shutdown: { graceMs: options.grace * 1000, drainMs: DRAIN_MS },
     ...(options.publicUrl && { publicURL: options.publicUrl }),
   };

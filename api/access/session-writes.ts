@@ -11,6 +11,7 @@ import { claimedName, findClaimOf, handOverClaim, releaseClaim, type HeldClaim, 
 import { CFError, notAuthorized, notFound } from "../http/errors.ts";
 import { admissionWarning } from "../http/error-translation.ts";
 import { NO_POLICY_CHECK, refusedByPolicy, type PlannedWrite, type PolicyCheck } from "./policy-check.ts";
+import { withStartTrace, withTrace } from "./traced-writes.ts";
 import { isRbacDenial, retryWhile } from "./rbac-lag.ts";
 import { retryOnConflict } from "./retry-on-conflict.ts";
 import { recordLastWrite } from "../cache/object-times.ts";
@@ -88,11 +89,12 @@ async function create<T extends KubeObject>(
   await authorizeWrite(context, asked);
   await requirePolicy(context, asked, { draft });
   const claim = await acquireClaim({ client: platformClient, cache, signal, now }, ref, draft, taken);
+  const traced = withTrace(draft);
   try {
     const isRetriable = (error: unknown): boolean =>
       (isRbacDenial(error) || isNotFound(error)) && context.allows(asked);
     const created = recordLastWrite(
-      await retryWhile(() => callerClient().create<T>(ref, draft, writeOptions(context)), isRetriable, signal),
+      await retryWhile(() => callerClient().create<T>(ref, traced, writeOptions(context)), isRetriable, signal),
     );
     await peers.publishWrites([...toWriteMarks(ref, created), ...toClaimMarks(claim)]);
     return created;
@@ -113,12 +115,13 @@ async function patchObject<T extends KubeObject>(
   const asked: AccessAttributes = { verb: "patch", on: ref, ...objectKey(object) };
   context.reportUndeclared(asked);
   await requirePolicy(context, asked, { object, patch });
+  const traced = await withStartTrace(context.permissions, ref, object, patch);
   const retry = (error: unknown): boolean =>
     (isRbacDenial(error) && context.allows(asked)) || (isConflict(error) && !hasResourceVersion(patch));
   try {
     const made = recordLastWrite(
       await retryWhile(
-        () => callerClient().patch<T>(ref, objectKey(object), patch, writeOptions(context)),
+        () => callerClient().patch<T>(ref, objectKey(object), traced, writeOptions(context)),
         retry,
         signal,
       ),

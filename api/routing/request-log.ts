@@ -1,4 +1,5 @@
 // The log line of a request: every write, every fault, and reads that took long. Never a query, a body or a header.
+import type { ServerResponse } from "node:http";
 import type { Logger } from "pino";
 import { omitUndefined } from "../../kube/api/omit-undefined.ts";
 import type { Method } from "./endpoint.ts";
@@ -42,4 +43,15 @@ export function isLogged({
   heldMilliseconds,
 }: Pick<AnsweredRequest, "method" | "status" | "milliseconds" | "heldMilliseconds">): boolean {
   return method !== "GET" || status >= 500 || milliseconds - heldMilliseconds > SLOW_READ_MS;
+}
+
+/** The status in logs, metrics and traces of a request whose client left before the answer, as proxies write it. */
+const CLIENT_GONE = 499;
+
+/** The response has ended, or was closed. */
+export function answeredStatus({
+  headersSent,
+  statusCode,
+}: Pick<ServerResponse, "headersSent" | "statusCode">): number {
+  return headersSent ? statusCode : CLIENT_GONE;
 }

@@ -9,6 +9,7 @@ import { Domain } from "../../crds/domain/domain.ts";
 import { Org } from "../../crds/org/org.ts";
 import { Space } from "../../crds/space/space.ts";
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";
+import type { Tracing } from "../../kube/tracing/tracing.ts";
 import { withAuditID } from "../../kube/client/audit-id.ts";
 import { declaredPermissions } from "../access/declared-permissions.ts";
 import type { DeclaredPermissions, EndpointPermission } from "../access/required-permission.ts";
@@ -22,8 +23,9 @@ import { parseBody, parseQuery } from "../http/validation.ts";
 import { requestBase } from "../http/request-base.ts";
 import { rejectOnAbort } from "../http/reject-on-abort.ts";
 import type { Session } from "../access/session.ts";
-import { isLogged, logRequest, type AnsweredRequest } from "./request-log.ts";
+import { answeredStatus, isLogged, logRequest, type AnsweredRequest } from "./request-log.ts";
 import type { RequestMetrics } from "./request-metrics.ts";
+import { withRequestSpan } from "./request-span.ts";
 import { traceIDOf } from "./trace-id.ts";
 import { createWarnings, type Warnings } from "./warnings.ts";
 
@@ -53,6 +55,8 @@ export interface RoutingDeps {
     onHeld: (milliseconds: number) => void;
   }) => Session;
   metrics?: RequestMetrics | undefined;
+  /** Present where this process makes traces. */
+  tracing?: Tracing | undefined;
 }
 
 /** Normalises slashes in the path. Leaves the query alone: dropping unknown parameters would hide typing errors. */
@@ -117,11 +121,11 @@ function createResourceRouter(deps: RoutingDeps, rows: readonly Endpoint[]): Rou
   const router = Router({ caseSensitive: true });
   for (const row of rows) {
     const declared = { ...row, declared: declaredPermissions(row) };
-    router[expressMethods[row.method]](row.path, (request: Request, response: Response) =>
-      row.method === "GET"
-        ? serve(deps, declared, request, response)
-        : withAuditID(requestIDOf(response), () => serve(deps, declared, request, response)),
-    );
+    router[expressMethods[row.method]](row.path, (request: Request, response: Response) => {
+      const answer = (): Promise<void> => serve(deps, declared, request, response);
+      const traced = (): Promise<void> => withRequestSpan(deps.tracing, row, { request, response }, answer);
+      return row.method === "GET" ? traced() : withAuditID(requestIDOf(response), traced);
+    });
   }
   return router;
 }
@@ -138,9 +142,6 @@ function groupByPrefix(rows: readonly Endpoint[]): Map<string, Endpoint[]> {
   return Map.groupBy(rows, (row) => prefixOf(row.path));
 }
 
-/** The status in logs and metrics of a request whose client left before the answer, as proxies write it. */
-const CLIENT_GONE = 499;
-
 async function serve(deps: RoutingDeps, row: ServedRow, request: Request, response: Response): Promise<void> {
   const controller = new AbortController();
   const { signal } = controller;
@@ -153,7 +154,7 @@ async function serve(deps: RoutingDeps, row: ServedRow, request: Request, respon
   response.once("close", () => {
     if (!response.writableFinished) controller.abort(new Error("the client went away"));
     const { method, path } = row;
-    const status = response.headersSent ? response.statusCode : CLIENT_GONE;
+    const status = answeredStatus(response);
     const answer = { method, path, status, milliseconds: performance.now() - startedAt };
     deps.metrics?.answered(answer);
     if (isLogged({ ...course, ...answer }))

@@ -1,6 +1,6 @@
 // Headers of traces, and what is none.
 import { expect, test } from "vitest";
-import { traceIDOf } from "./trace-id.ts";
+import { traceContextOf, traceIDOf } from "./trace-id.ts";
 
 const ID = "0af7651916cd43dd8448eb211c80319c";
 const SPAN = "b7ad6b7169203331";
@@ -15,3 +15,15 @@ test.each([
   ["another text", { "x-b3-traceid": `${ID}"\n` }, undefined],
   ["no header", {}, undefined],
 ])("%s", (_what, headers, expected) => expect(traceIDOf(headers)).toBe(expected));
+
+test.each([
+  ["the client's span and its decision", { traceparent: `00-${ID}-${SPAN}-00` }, SPAN, false],
+  ["B3 that leaves the decision open", { "x-b3-traceid": ID, "x-b3-spanid": SPAN }, SPAN, undefined],
+  ["B3 with a decision", { "x-b3-traceid": ID, "x-b3-spanid": SPAN, "x-b3-sampled": "0" }, SPAN, false],
+  ["B3 for debugging", { "x-b3-traceid": ID, "x-b3-spanid": SPAN, "x-b3-flags": "1" }, SPAN, true],
+  ["B3 in one header with a decision", { b3: `${ID}-${SPAN}-d` }, SPAN, true],
+  ["B3 in one header without", { b3: `${ID}-${SPAN}` }, SPAN, undefined],
+  ["B3 without a span", { "x-b3-traceid": ID }, ID.slice(16), undefined],
+])("%s: span %s", (_what, headers, spanId, sampled) =>
+  expect(traceContextOf(headers)).toEqual({ traceId: ID, spanId, sampled }),
+);

@@ -36,7 +36,8 @@ export interface LRPInput {
   process: Process;
   /** The presented GUID: the web process has its app's. */
   processGUID: string;
-  app: { guid: string; name: string; object: string };
+  /** `trace`: annotations of the trace of its last start. */
+  app: { guid: string; name: string; object: string; trace?: Record<string, string> };
   tenancy: Tenancy;
   revision: Revision;
   /** The revision's part for this type. */
@@ -83,7 +84,7 @@ export function planLRP(input: LRPInput, { instances, indexes }: Pick<LRP["spec"
       name: lrpName(process, revision, place),
       namespace: process.metadata.namespace,
       labels: { ...labels, ...planLabels(input, version) },
-      annotations: { ...annotations, [ANNOTATIONS.appName]: app.name },
+      annotations: { ...annotations, [ANNOTATIONS.appName]: app.name, ...app.trace },
       ...(finalizer && { finalizers: [finalizer] }),
     },
     spec: {

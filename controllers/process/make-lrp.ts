@@ -7,13 +7,16 @@ import { EnvironmentGroup } from "../../crds/environment-group/environment-group
 import { groupVariables } from "../../crds/environment-group/group-variables.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import type { LRP } from "../../crds/lrp/lrp.ts";
+import { ANNOTATIONS } from "../../crds/labels.ts";
 import { displayNameOf } from "../../crds/object-names.ts";
 import type { IsKnownToAll } from "../../crds/replica/skew.ts";
 import type { Process } from "../../crds/process/process.ts";
 import type { Revision, RevisionProcess } from "../../crds/revision/revision.ts";
+import type { KubeObject } from "../../kube/api/object.ts";
 import type { Reader } from "../../kube/cache/reader.ts";
 import type { Draft } from "../../kube/client/client.ts";
 import { NotReady, type RemoteClusters } from "../../kube/controller/controller.ts";
+import { parseTraceparent } from "../../kube/tracing/trace-context.ts";
 import { refusePullSecret, refuseVolumes } from "../shared/refuse-elsewhere.ts";
 import { listRouteURLs } from "../shared/route-urls.ts";
 import type { AppHistory } from "../shared/rollouts.ts";
@@ -51,7 +54,12 @@ export function makeLRP(process: Process, app: App, context: LRPContext & LRPVer
     {
       process,
       processGUID: guid,
-      app: { guid: appGUID, name: displayNameOf(app), object: app.metadata.name },
+      app: {
+        guid: appGUID,
+        name: displayNameOf(app),
+        object: app.metadata.name,
+        trace: traceOf(findStarter(app, context), place),
+      },
       tenancy,
       revision,
       snapshot,
@@ -64,6 +72,24 @@ export function makeLRP(process: Process, app: App, context: LRPContext & LRPVer
     },
     share,
   );
+}
+
+/** The object that made the revision start: its Rollout, else the app. The Process may be older. */
+function findStarter(
+  app: App,
+  { revision, history }: Pick<LRPContext & LRPVersion, "revision" | "history">,
+): KubeObject {
+  const { rollout } = revision.spec;
+  return (
+    (rollout === undefined ? undefined : history.rollouts.find(({ metadata }) => metadata.name === rollout)) ?? app
+  );
+}
+
+/** The annotation may be anybody's. */
+function traceOf({ metadata: { annotations } }: KubeObject, { owner }: LRPPlace): Record<string, string> {
+  const trace = annotations?.[ANNOTATIONS.traceparent];
+  if (trace === undefined || owner !== undefined || !parseTraceparent(trace)) return {};
+  return { [ANNOTATIONS.traceparent]: trace };
 }
 
 function getSnapshot({ spec: { type } }: Process, { spec }: Revision): RevisionProcess {

@@ -15,6 +15,8 @@ export interface ChildMarking {
   fieldManager: string;
   /** The label that names the owner. */
   ownerLabel: string;
+  /** As in OwnershipMarkers; children on other clusters have none. */
+  traceAnnotation?: string | undefined;
   /** The draft with the marks of its owner. */
   mark(draft: Draft, owner: ChildOwner): Draft;
   /** Whether a cached object with the owner's label is a child of this controller. */
@@ -34,10 +36,11 @@ function toTaken(live: KubeObject, holder: string): NotReady {
 
 /** Children beside their owner: the label has its uid, and Kubernetes collects them with it where it can. */
 export function localMarking(markers: OwnershipMarkers, controller: string, ownerRef: ResourceRef): ChildMarking {
-  const { fieldManagerPrefix, ownerLabel, controllerLabel, ownerAnnotation } = markers;
+  const { fieldManagerPrefix, ownerLabel, controllerLabel, ownerAnnotation, traceAnnotation } = markers;
   return {
     fieldManager: `${fieldManagerPrefix}-${controller}`,
     ownerLabel,
+    traceAnnotation,
     mark(draft, { id, object }) {
       const { metadata } = draft;
       const reachable = !ownerRef.namespaced || metadata.namespace === object.metadata.namespace;

@@ -241,6 +241,8 @@ export interface OwnershipMarkers {
   ownerAnnotation: string;
   /** Annotation of objects that no controller reconciles until it is removed. */
   pausedAnnotation?: string;
+  /** Annotation of an object: the traceparent of the span that created it, where spans are made. */
+  traceAnnotation?: string;
 }
 
 /** Labels and annotations of children on other clusters. `hub` tells this platform from others that use the same cluster. */

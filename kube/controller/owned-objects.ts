@@ -14,6 +14,7 @@ import { NotReady } from "./controller.ts";
 import type { Store } from "../cache/reader.ts";
 import { apiVersionOf, resourceId, type ResourceRef } from "../api/resource-ref.ts";
 import { hasReached } from "../api/resource-version.ts";
+import { withCreationTrace } from "./creation-trace.ts";
 
 export interface OwnedObjectsOptions {
   client: KubeClient;
@@ -142,7 +143,8 @@ class OwnedObjectSet implements OwnedObjects {
     const childKey = `${resourceId(store.ref)} ${keyOf(key)}`;
     const live = store.find(key);
     const applied = live && appliedFields(live, marking.fieldManager)?.fieldsV1;
-    const desired = withFinalizers(normalize(marking.mark(draft, owner)), live, applied);
+    const marked = withFinalizers(normalize(marking.mark(draft, owner)), live, applied);
+    const desired = withCreationTrace(marked, marking.traceAnnotation, { live, applied });
     if (live) marking.requireOwned(live, owner);
     const digest = hash("sha256", JSON.stringify(desired), "base64");
     const last = this.#lastWrites.get(childKey);
@@ -211,10 +213,11 @@ class OwnedObjectSet implements OwnedObjects {
     const key = requireKey(draft, store.ref);
     const isComplete = completeStores.includes(store);
     if (store.find(key) ?? (isComplete ? undefined : await client.find(store.ref, key))) return;
-    const { fieldManager } = this.#options.marking;
-    if (verb === "apply") return void (await client.apply(store.ref, normalize(draft), { fieldManager, force: false }));
+    const { fieldManager, traceAnnotation } = this.#options.marking;
+    const made = withCreationTrace(normalize(draft), traceAnnotation, {});
+    if (verb === "apply") return void (await client.apply(store.ref, made, { fieldManager, force: false }));
     try {
-      await client.create(store.ref, normalize(draft), { fieldManager });
+      await client.create(store.ref, made, { fieldManager });
     } catch (error) {
       // Another reconcile was first. Its object may be of another plan, so ours is made again once the cache has it.
       throw isAlreadyExists(error) ? new NotSynced(resourceId(store.ref), key.namespace) : error;

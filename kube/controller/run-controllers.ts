@@ -1,6 +1,6 @@
 // Runs controllers on shared informers: starts each when its caches are synced, and stops it cleanly.
 import type { Logger } from "pino";
-import { type KubeObject, parseKey } from "../api/object.ts";
+import { type KubeObject, type ObjectKey, parseKey } from "../api/object.ts";
 import { resourceId, type ResourceRef } from "../api/resource-ref.ts";
 import type { ClusterProvider } from "../cache/cluster-provider.ts";
 import type { EnsureOptions } from "../cache/informer-options.ts";
@@ -10,6 +10,7 @@ import { cacheUntilStateChange, listUnsyncedWatches, type UnsyncedController } f
 import type { KubeClient } from "../client/client.ts";
 import { untilAborted } from "../client/until-aborted.ts";
 import type { Term } from "../lease/leader-election.ts";
+import type { ReconcileTraces } from "../tracing/trace-reconciles.ts";
 import { localMarking } from "./child-marking.ts";
 import type { ControllerMetrics } from "./controller-metrics.ts";
 import type { Controller, OwnershipMarkers, ReconcileContext, RemoteMarkers, WatchRule } from "./controller.ts";
@@ -26,7 +27,7 @@ import {
   type RemoteChildrenOptions,
 } from "./remote-children.ts";
 import { createStaleCacheMonitor, type StaleCacheMonitor } from "./stale-cache-monitor.ts";
-import { createWorkqueue, type Workqueue } from "./workqueue.ts";
+import { createWorkqueue, type RequeueAction, type Workqueue } from "./workqueue.ts";
 
 /** Keys reconciled at the same time. A worker mostly waits for the API server. */
 const DEFAULT_WORKERS = 12;
@@ -45,6 +46,8 @@ export interface RunControllersOptions {
   term?: Term;
   now?: () => Date;
   metrics?: ControllerMetrics | undefined;
+  /** Present where this process makes traces. */
+  traces?: ReconcileTraces | undefined;
 }
 
 export interface ControllerRun {
@@ -135,11 +138,15 @@ function startController(
   });
   const parts = { caches, staleCaches, events, log, remoteChildren };
   const reconciler = createControllerReconciler(controller, options, parts);
-  const { ownership, signal, metrics } = options;
+  const { ownership, signal, metrics, traces } = options;
+  const reconcile = (key: ObjectKey): Promise<RequeueAction> => reconciler.reconcile(key);
   const workers = controller.workers ?? DEFAULT_WORKERS;
   const queue = createWorkqueue({
     workers,
-    process: (id) => reconciler.reconcile(parseKey(id)),
+    process: (id) => {
+      const key = parseKey(id);
+      return traces ? traces.run(controller.name, caches.primary.find(key), () => reconcile(key)) : reconcile(key);
+    },
     onFault: createFaultLog(log),
     ...(metrics && { onPass: (pass) => metrics.observe(controller.name, pass) }),
   });

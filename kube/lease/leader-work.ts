@@ -3,6 +3,7 @@ import type { Logger } from "pino";
 import { untilAborted } from "../client/until-aborted.ts";
 import type { KubeClient } from "../client/client.ts";
 import type { ControllerMetrics } from "../controller/controller-metrics.ts";
+import type { ReconcileTraces } from "../tracing/trace-reconciles.ts";
 import type { Controller, OwnershipMarkers, WatchRule } from "../controller/controller.ts";
 import { createFencedClient } from "./fenced-client.ts";
 import { type LeaderElectionTiming, runLeaderElection, type Term } from "./leader-election.ts";
@@ -42,6 +43,7 @@ export interface LeaderWorkOptions {
   log: Logger;
   timing?: Partial<LeaderElectionTiming>;
   metrics?: ControllerMetrics | undefined;
+  traces?: ReconcileTraces | undefined;
 }
 
 export interface RunningLeaderWork {
@@ -117,7 +119,7 @@ async function runElection(options: LeaderWorkOptions, state: LeaderState): Prom
 }
 
 async function runTerm(options: LeaderWorkOptions, state: LeaderState, ended: AbortSignal, term: Term): Promise<void> {
-  const { informers, ownership, remote, log, metrics } = options;
+  const { informers, ownership, remote, log, metrics, traces } = options;
   const client = createFencedClient(options.client, () => term.isHeld());
   const work = options.createWork(term, client);
   try {
@@ -132,6 +134,7 @@ async function runTerm(options: LeaderWorkOptions, state: LeaderState, ended: Ab
       log,
       term,
       metrics,
+      traces,
     });
     run.synced.then(() => void (state.run = ended.aborted ? undefined : run)).catch(() => undefined);
     // The work may have no controllers, only start and stop.

@@ -73,6 +73,7 @@ function createApiOf(context: PlatformContext, peerServers: PeerServers, sshAddr
       ssh: sshAddress === undefined ? undefined : toSSHService(client, sshAddress),
       peers,
       metrics: context.metrics?.requests,
+      tracing: context.tracing,
     }),
   });
 }

@@ -7,6 +7,7 @@ import { runLeaderWork, type RunningLeaderWork, type LeaderWork } from "../../ku
 import type { Term } from "../../kube/lease/leader-election.ts";
 import { resourceId, type ResourceRef } from "../../kube/api/resource-ref.ts";
 import type { Informers } from "../../kube/cache/informers.ts";
+import type { ReconcileTraces } from "../../kube/tracing/trace-reconciles.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import type { Operation } from "../operations/operations.ts";
 import { CONTROLLER_SETTINGS } from "../operations/controller-settings.ts";
@@ -73,6 +74,7 @@ export interface SingletonOptions {
   signal: AbortSignal;
   log: Logger;
   metrics?: ControllerMetrics | undefined;
+  traces?: ReconcileTraces | undefined;
 }
 
 /** Runs a leader election for each singleton. */

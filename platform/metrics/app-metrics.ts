@@ -1,15 +1,12 @@
 // Metrics of what apps go through: builds, starts, tasks, and their routes. Every process that may lead the controllers follows; the leader alone counts, so that a sum over replicas counts each once.
-import { LRUCache } from "lru-cache";
 import { Build } from "../../crds/build/build.ts";
 import { crashesSince } from "../../crds/lrp/crashes.ts";
 import { LRP } from "../../crds/lrp/lrp.ts";
 import { RouteBinding } from "../../crds/route-binding/route-binding.ts";
 import { Task } from "../../crds/task/task.ts";
-import type { KubeObject } from "../../kube/api/object.ts";
-import type { ResourceRef } from "../../kube/api/resource-ref.ts";
 import type { Informers } from "../../kube/cache/informers.ts";
-import type { Change } from "../../kube/cache/reader.ts";
 import { NAME, type MetricDefinition, type Metrics, type Sample } from "../../kube/metrics/metrics.ts";
+import { follow, followChanges, isStarted } from "../follow-ends.ts";
 import { READINESS, isSynced, readinessOf } from "./objects.ts";
 
 const BUILDS = {
@@ -60,9 +57,6 @@ export const APP_METRICS: readonly MetricDefinition[] = [
   ROUTE_BINDINGS,
 ];
 
-/** Builds, tasks and LRPs under way whose beginning is remembered. The oldest give way, and their time is not observed. */
-const MAX_UNDER_WAY = 10_000;
-
 export interface FollowedApps {
   informers: Informers;
   /** Whether this process counts. */
@@ -110,52 +104,10 @@ function isEndedTask(state: string | undefined): boolean {
   return state === "Succeeded" || state === "Failed";
 }
 
-/** An LRP that a quota holds at no instances has not started. */
-function isStarted({ spec, status }: LRP): boolean {
-  return spec.instances > 0 && (status?.runningInstances ?? 0) >= spec.instances;
-}
-
 function countCrashes(old: LRP, lrp: LRP): number {
   const before = new Map(old.status?.instances?.map((instance) => [instance.index, instance]));
   const after = lrp.status?.instances ?? [];
   return after.reduce((sum, instance) => sum + crashesSince(before.get(instance.index), instance), 0);
-}
-
-interface Followed<T> {
-  isEnded: (object: T) => boolean;
-  now: () => number;
-}
-
-/** Calls `onEnd` at the first end of an object that is seen, with its time in seconds where its creation was seen, too. */
-function follow<T extends KubeObject>(
-  informers: Informers,
-  ref: ResourceRef<T>,
-  { isEnded, now }: Followed<T>,
-  onEnd: (object: T, seconds: number | undefined) => void,
-): () => void {
-  const begun = new LRUCache<string, number>({ maxSize: MAX_UNDER_WAY, sizeCalculation: () => 1 });
-  return followChanges(informers, ref, (change) => {
-    const { uid = "" } = change.object.metadata;
-    if (change.type === "deleted") return void begun.delete(uid);
-    if (change.type === "added" && !change.initial) begun.set(uid, now());
-    if (!isEnded(change.object) || (change.type === "modified" ? isEnded(change.old) : change.initial)) return;
-    const at = begun.get(uid);
-    begun.delete(uid);
-    onEnd(change.object, at === undefined ? undefined : (now() - at) / 1000);
-  });
-}
-
-function followChanges<T extends KubeObject>(
-  informers: Informers,
-  ref: ResourceRef<T>,
-  listener: (change: Change<T>) => void,
-): () => void {
-  const handle = informers.ensure(ref);
-  const stop = handle.store.onChange(listener);
-  return () => {
-    stop();
-    handle.release();
-  };
 }
 
 function countBindings(informers: Informers): Sample<typeof ROUTE_BINDINGS>[] {

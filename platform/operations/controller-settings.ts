@@ -9,6 +9,7 @@ export const CONTROLLER_SETTINGS: OwnershipMarkers = {
   controllerLabel: OBSERVE_LABELS.managedBy,
   ownerAnnotation: ANNOTATIONS.owner,
   pausedAnnotation: ANNOTATIONS.importing,
+  traceAnnotation: ANNOTATIONS.traceparent,
 };
 
 /** Marks of what the platform with this id makes on other clusters. */

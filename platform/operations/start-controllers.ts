@@ -4,6 +4,8 @@ import { omitUndefined } from "../../kube/api/omit-undefined.ts";
 import { memoizeLast } from "../../kube/cache/memoize-last.ts";
 import { runControllers, type ControllerRun } from "../../kube/controller/run-controllers.ts";
 import type { UnsyncedController } from "../../kube/cache/unsynced-watches.ts";
+import { createReconcileTraces, type ReconcileTraces } from "../../kube/tracing/trace-reconciles.ts";
+import { ANNOTATIONS } from "../../crds/labels.ts";
 import { createDropletImages } from "../../blobs/registry/images/make-droplet-image.ts";
 import { cupolaVersion } from "../version.ts";
 import { createControllers, policyControllers, spokeControllers } from "../../controllers/controllers.ts";
@@ -111,6 +113,7 @@ export function startControllers(context: PlatformContext, backends: readonly Ba
     signal: abort.signal,
     log,
     metrics: metrics?.controllers,
+    traces: reconcileTraces(context),
   });
   disposables.defer(() => {
     abort.abort();
@@ -122,6 +125,10 @@ export function startControllers(context: PlatformContext, backends: readonly Ba
   readiness.addCheck("controllers", () => presentGaps(run.unsyncedControllers()));
   readiness.addCheck("caches of controllers", () => presentStaleCaches(run.staleKinds()));
   return run;
+}
+
+function reconcileTraces({ tracing }: PlatformContext): ReconcileTraces | undefined {
+  return tracing && createReconcileTraces({ tracing, annotation: ANNOTATIONS.traceparent });
 }
 
 /** Work that one elected replica does for all. */
@@ -147,6 +154,7 @@ export function startSingletons(
     signal: abort.signal,
     log,
     metrics: metrics?.controllers,
+    traces: reconcileTraces(context),
   });
   disposables.defer(async () => {
     abort.abort();

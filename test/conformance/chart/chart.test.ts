@@ -321,7 +321,9 @@ describe.skipIf(reason)("the chart", () => {
     const objects = await render({
       ...VALUES,
       metrics: { enabled: true, podMonitor: true, rules: true, dashboards: true },
+      traces: { endpoint: "http://collector:4318", share: 0 },
     });
+    expect(JSON.stringify(objects)).toContain('"OTEL_TRACES_SAMPLER_ARG","value":"0"');
     expect(args(objects).filter((arg) => arg === "--metrics-address=0.0.0.0:8444")).toHaveLength(6);
     const added = named(objects).filter((name) => !named(without).includes(name));
     expect(added.toSorted()).toEqual([
