@@ -9,6 +9,7 @@ import { auditLogController } from "./audit-log/audit-log.ts";
 import { buildController } from "./build/build.ts";
 import { clusterController } from "./cluster/cluster.ts";
 import type { ObserveClusters } from "./cluster/plan.ts";
+import { clusterBundleController } from "./cluster-bundle/cluster-bundle.ts";
 import { claimController } from "./claim/claim.ts";
 import { domainController } from "./domain/domain.ts";
 import { dropletController } from "./droplet/droplet.ts";
@@ -113,6 +114,7 @@ export function createControllers(options: ControllersOptions): Controller[] {
     auditLogController,
     taskController(options),
     clusterController(options.clusters ?? NO_OTHER_CLUSTERS),
+    clusterBundleController(),
     ...placementControllers(),
   ];
 }

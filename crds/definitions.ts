@@ -7,6 +7,7 @@ import { BackendClass } from "./backend-class/backend-class.ts";
 import { Build } from "./build/build.ts";
 import { Buildpack } from "./buildpack/buildpack.ts";
 import { Cluster } from "./cluster/cluster.ts";
+import { ClusterBundle } from "./cluster-bundle/cluster-bundle.ts";
 import { Claim } from "./claim/claim.ts";
 import { Domain } from "./domain/domain.ts";
 import { Droplet } from "./droplet/droplet.ts";
@@ -84,6 +85,7 @@ const KINDS: readonly ResourceDefinition[] = [
   BackendClass,
   PolicyTemplate,
   Cluster,
+  ClusterBundle,
   PlacementDecision,
   Adjustment,
   AppPolicy,

@@ -1,6 +1,7 @@
 // The account by which a hub works on a cluster where the platform is installed as a spoke: its roles, and its token. hub-policies.ts confines its writes.
 import type { KubeObject } from "../kube/api/object.ts";
 import { BackendClass } from "./backend-class/backend-class.ts";
+import { BUNDLE_KINDS } from "./cluster-bundle/bundle-kinds.ts";
 import { Claim } from "./claim/claim.ts";
 import { FACTS_CONFIG } from "./cluster/spoke-facts.ts";
 import { SYSTEM_NAMESPACE, WORKLOADS_GROUP } from "./groups.ts";
@@ -18,6 +19,8 @@ export const HUB_ACCOUNT = "cupola-hub";
 export const HUB_TOKEN_SECRET = "cupola-hub-token";
 /** Its role in the namespaces that it makes; the spoke's agent binds it there. */
 export const HUB_SPACE_ROLE = "cupola-hub-secrets";
+/** Its role for ClusterBundles, by name alone. The chart binds it in the namespaces that the values of the spoke name, and nowhere else. */
+const HUB_BUNDLE_ROLE = "cupola-hub-bundles";
 /** Its name in requests. */
 export const HUB_USER = `system:serviceaccount:${SYSTEM_NAMESPACE}:${HUB_ACCOUNT}`;
 
@@ -38,6 +41,12 @@ const CLUSTER_RULES: readonly object[] = [
   },
   { apiGroups: [WORKLOADS_GROUP], resources: [BackendClass.plural], verbs: ["get", "list", "watch"] },
 ];
+
+const BUNDLE_RULES: readonly object[] = [...new Set(BUNDLE_KINDS.map(({ group }) => group))].map((group) => ({
+  apiGroups: [group],
+  resources: BUNDLE_KINDS.filter((one) => one.group === group).map(({ plural }) => plural),
+  verbs: ["get", "create", "patch", "delete"],
+}));
 
 const SYSTEM_RULES: readonly object[] = [
   // The right that marks the platform's identities for admission policies. A spoke does not have the kind.
@@ -62,7 +71,7 @@ export function hubAccountObjects(): KubeObject[] {
       },
       type: "kubernetes.io/service-account-token",
     },
-    { apiVersion: `${RBAC}/v1`, kind: "ClusterRole", metadata: { name: HUB_ACCOUNT }, rules: CLUSTER_RULES },
+    clusterRole(HUB_ACCOUNT, CLUSTER_RULES),
     {
       apiVersion: `${RBAC}/v1`,
       kind: "ClusterRoleBinding",
@@ -70,12 +79,8 @@ export function hubAccountObjects(): KubeObject[] {
       roleRef: ref("ClusterRole"),
       subjects,
     },
-    {
-      apiVersion: `${RBAC}/v1`,
-      kind: "ClusterRole",
-      metadata: { name: HUB_SPACE_ROLE },
-      rules: [{ apiGroups: [""], resources: ["secrets"], verbs: ["create"] }],
-    },
+    clusterRole(HUB_SPACE_ROLE, [{ apiGroups: [""], resources: ["secrets"], verbs: ["create"] }]),
+    clusterRole(HUB_BUNDLE_ROLE, BUNDLE_RULES),
     { apiVersion: `${RBAC}/v1`, kind: "Role", metadata: inSystem, rules: SYSTEM_RULES },
     {
       apiVersion: `${RBAC}/v1`,
@@ -85,4 +90,8 @@ export function hubAccountObjects(): KubeObject[] {
       subjects,
     },
   ];
+}
+
+function clusterRole(name: string, rules: readonly object[]): KubeObject {
+  return { apiVersion: `${RBAC}/v1`, kind: "ClusterRole", metadata: { name }, rules } as KubeObject;
 }

@@ -1,5 +1,6 @@
 // Admission policies of a spoke: its hub writes in namespaces of its own only, and makes those new or where they consent (docs/many-clusters.md).
 import { ONLY_PLATFORM, toPolicyResource, type AdmissionPolicy, type Validation } from "./admission-policy.ts";
+import { BUNDLE_KINDS } from "./cluster-bundle/bundle-kinds.ts";
 import { GROUP } from "./groups.ts";
 import { HUB_USER } from "./hub-account.ts";
 import { INTERNAL_LABELS, OBSERVE_LABELS } from "./labels.ts";
@@ -19,7 +20,7 @@ const ENV_SECRET = "-env-[0-9a-f]{16}$";
 const ONLY_HUB = { name: "the-hub", expression: `request.userInfo.username == '${HUB_USER}'` };
 
 export function hubPolicies(): AdmissionPolicy[] {
-  return [contentPolicy(), secretPolicy()];
+  return [contentPolicy(), secretPolicy(), bundlePolicy()];
 }
 
 /** The value of a label, empty where the object does not have it. */
@@ -93,6 +94,44 @@ function secretPolicy(): AdmissionPolicy {
         `the hub makes Secrets of variables with its label ${HUB}, and changes and deletes none`,
       ),
     ],
+  };
+}
+
+/** The operator of the spoke names the namespaces, by a Role for the hub in each: `hub.bundles.namespaces` of the chart. */
+function bundlePolicy(): AdmissionPolicy {
+  const isOurs = `${labelOf("object", HUB)} != ''`;
+  const wasOurs = `${labelOf("oldObject", HUB)} != ''`;
+  const isLent = `${labelOf("oldObject", CONSENT)} != '' && ${labelOf("oldObject", CONSENT)} == ${labelOf("object", HUB)}`;
+  const same = (field: "finalizers" | "ownerReferences"): string =>
+    `${metadataOf("object", field)} == (oldObject == null ? [] : ${metadataOf("oldObject", field)})`;
+  return {
+    name: "hub-bundles.cupola.dev",
+    resources: BUNDLE_KINDS.map(({ group, plural }) => ({ group, plural })),
+    operations: ["CREATE", "UPDATE", "DELETE"],
+    matchConditions: [ONLY_HUB],
+    validations: [
+      forbid(
+        `!request.namespace.matches('${RESERVED_NAMESPACE}')`,
+        "bundles of the hub write nothing in reserved namespaces",
+      ),
+      forbid(
+        `(object == null || (${isOurs})) && (oldObject == null || (${wasOurs}) || (object != null && ${isLent}))`,
+        `bundles of the hub write objects with its label ${HUB} only, and such as consent by the label ${CONSENT}`,
+      ),
+      forbid(
+        `object == null || (${same("ownerReferences")} && ${same("finalizers")})`,
+        "objects of bundles have no owner on this cluster, and no finalizers of the hub",
+      ),
+    ],
+  };
+}
+
+/** For policies of the platform's own places: hub-bundles.cupola.dev bounds what bundles write. */
+export function exceptBundles(): { name: string; expression: string } {
+  const plurals = BUNDLE_KINDS.map(({ plural }) => `'${plural}'`).join(", ");
+  return {
+    name: "no-bundle-of-the-hub",
+    expression: `!(${ONLY_HUB.expression} && request.resource.resource in [${plurals}])`,
   };
 }
 

@@ -36,9 +36,12 @@ const PLACED_KINDS: Readonly<Record<string, readonly string[]>> = {
 /** Kinds of which the platform has objects of its own in the system namespace, too: its Leases, and the readers of security groups. */
 const SYSTEM_KINDS = ["leases", "roles", "rolebindings"];
 
-/** `namespaces`: which namespaces are the platform's to make and change. */
-export function platformPolicies(namespaces = namespaceOwnerPolicy()): AdmissionPolicy[] {
-  return [placePolicy(), namespaces, podSpecPolicy(), servicePolicy(), endpointPolicy(), kindPolicy()];
+/** `namespaces`: which namespaces are the platform's to make and change. `elsewhere`: conditions of writes that must be in these. */
+export function platformPolicies(
+  namespaces = namespaceOwnerPolicy(),
+  elsewhere: NonNullable<AdmissionPolicy["matchConditions"]> = [],
+): AdmissionPolicy[] {
+  return [placePolicy(elsewhere), namespaces, podSpecPolicy(), servicePolicy(), endpointPolicy(), kindPolicy()];
 }
 
 export function forbid(expression: string, message: string): Validation {
@@ -55,13 +58,13 @@ export function metadataOf(object: string, field: "labels" | "annotations" | "fi
  * The selector leaves out the platform's namespaces, so that writes there cost nothing. What is left over in a namespace that was given back may be deleted:
  * the platform cannot put its label on anything there.
  */
-function placePolicy(): AdmissionPolicy {
+function placePolicy(elsewhere: NonNullable<AdmissionPolicy["matchConditions"]>): AdmissionPolicy {
   return {
     name: "platform-places.cupola.dev",
     resources: Object.entries(PLACED_KINDS).flatMap(([group, plurals]) => plurals.map((plural) => ({ group, plural }))),
     operations: WRITES,
     namespaceLabel: { key: INTERNAL_LABELS.namespaceKind, absent: true },
-    matchConditions: [ONLY_PLATFORM],
+    matchConditions: [...elsewhere, ONLY_PLATFORM],
     validations: [
       forbid(
         `(request.namespace == '${SYSTEM_NAMESPACE}' && request.resource.resource in [${quoted(SYSTEM_KINDS)}]) || (request.namespace == '${SYSTEM_NAMESPACE}' && request.resource.resource == 'configmaps' && object != null && object.metadata.name == '${FACTS_CONFIG}') || (object == null && '${OBSERVE_LABELS.managedBy}' in ${metadataOf("oldObject", "labels")})`,

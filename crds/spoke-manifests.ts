@@ -3,7 +3,7 @@ import type { KubeObject } from "../kube/api/object.ts";
 import type { ResourceRef } from "../kube/api/resource-ref.ts";
 import { toPolicyObjects } from "./admission-policy.ts";
 import { BackendClass } from "./backend-class/backend-class.ts";
-import { hubPolicies, spokeNamespacePolicy } from "./hub-policies.ts";
+import { exceptBundles, hubPolicies, spokeNamespacePolicy } from "./hub-policies.ts";
 import { imagePolicies } from "./image-policies.ts";
 import { LRP } from "./lrp/lrp.ts";
 import { platformPolicies } from "./platform-policies.ts";
@@ -23,7 +23,7 @@ export function listSpokePolicies(): KubeObject[] {
     ...tenancyPolicies(),
     ...imagePolicies(),
     ...podPolicies(),
-    ...platformPolicies(spokeNamespacePolicy()),
+    ...platformPolicies(spokeNamespacePolicy(), [exceptBundles()]),
     ...platformRolePolicies(),
     ...hubPolicies(),
   ].flatMap(toPolicyObjects);

@@ -104,6 +104,7 @@ export const LEFT_OUT_KINDS: Readonly<Record<string, string>> = {
   SSHCode: "a code for one login, which ends within minutes",
   BackendClass: OF_INSTALLATION,
   Cluster: OF_INSTALLATION,
+  ClusterBundle: OF_INSTALLATION,
   PolicyTemplate: "operator policy: apply its files before the import",
   AuditLog: HISTORY,
   UsageLog: HISTORY,

@@ -16,15 +16,18 @@ import { apiVersionOf, resourceId, type ResourceRef } from "../api/resource-ref.
 import { hasReached } from "../api/resource-version.ts";
 import { withCreationTrace } from "./creation-trace.ts";
 
+/** A cache, or objects that were read for one call. */
+export type ChildStore = Pick<Store, "ref" | "find" | "list" | "resourceVersionIn">;
+
 export interface OwnedObjectsOptions {
   client: KubeClient;
   marking: ChildMarking;
   /** The controller's name. */
   controller: string;
   /** The owned kinds and their caches, which hold at least everything with the marks of this controller. */
-  stores: readonly Store[];
+  stores: readonly ChildStore[];
   /** Caches that hold every object of their kind; `createOnce` reads them first. */
-  completeStores: readonly Store[];
+  completeStores: readonly ChildStore[];
   /** Called when a child that another writer had changed is as it should be again. */
   onRepair?: (owner: ChildOwner, child: KubeObject) => void;
   /** Kinds of `ensure` that are neither watched nor read. Each object has a digest of its content in its name. */
@@ -51,7 +54,7 @@ export interface OwnedObjects {
 }
 
 export interface OwnedChild {
-  store: Store;
+  store: ChildStore;
   child: KubeObject;
 }
 
@@ -227,7 +230,7 @@ class OwnedObjectSet implements OwnedObjects {
 
 function isAlreadyApplied(
   last: LastWrite | undefined,
-  now: { digest: string; live: KubeObject | undefined; store: Store; namespace: string | undefined },
+  now: { digest: string; live: KubeObject | undefined; store: ChildStore; namespace: string | undefined },
 ): boolean {
   if (last?.digest !== now.digest) return false;
   if (last.isFoundUnchanged) return versionOf(now.live) === last.resourceVersion;
@@ -266,7 +269,7 @@ function normalize(draft: Draft): Draft {
   return { ...rest, data: { ...(rest["data"] as Record<string, string> | undefined), ...Object.fromEntries(encoded) } };
 }
 
-function findStore(stores: readonly Store[], draft: Draft, controller: string): Store {
+function findStore(stores: readonly ChildStore[], draft: Draft, controller: string): ChildStore {
   const store = stores.find(({ ref }) => ref.kind === draft.kind && apiVersionOf(ref) === draft.apiVersion);
   if (!store)
     throw new Error(

@@ -194,18 +194,12 @@ describe.skipIf(reason)("the chart", () => {
   test("DNS records are written where the values say so, on a hub, with the addresses of its routers", async () => {
     const routers = { ingress: { enabled: true, addresses: ["192.0.2.7", "2001:db8::7"] } };
     const roleOf = (objects: Rendered[]): unknown => rulesOf(objects, "ClusterRole", "dns-records");
-    const settingsOf = (objects: Rendered[]): string | undefined =>
-      objects.find(({ kind, metadata }) => kind === "ConfigMap" && metadata.name === "cupola-settings")?.data?.[
-        "settings.yaml"
-      ];
     const objects = await render({ ...VALUES, routers, dnsRecords: { enabled: true } });
-    const runs = objects.find(({ kind, metadata }) => kind === "Deployment" && metadata.name === "cupola-controllers");
-    expect(runs && operationsOf(runs)).toContain("dns-records");
+    expect(objects.filter(({ kind }) => kind === "Deployment").flatMap(operationsOf)).toContain("dns-records");
     expect(JSON.stringify(roleOf(objects))).toContain("dnsendpoints");
-    expect(settingsOf(objects)).toContain("addresses: 192.0.2.7,2001:db8::7");
+    expect(JSON.stringify(objects)).toContain("addresses: 192.0.2.7,2001:db8::7");
     expect(roleOf(await render({ ...VALUES, dnsRecords: null }))).toBeUndefined();
-    const spoke = { ...VALUES, mode: "spoke", dnsRecords: { enabled: true } };
-    expect(roleOf(await render(spoke))).toBeUndefined();
+    expect(roleOf(await render({ ...VALUES, mode: "spoke", dnsRecords: { enabled: true } }))).toBeUndefined();
   });
 
   test("the proxy of route services runs, is reached and trusts authorities where the values say so", async () => {
@@ -239,6 +233,17 @@ describe.skipIf(reason)("the chart", () => {
       secret: { secretName: "company", items: [{ key: "ca.crt", path: "ca.crt" }] },
     });
     expect(named(await render({ ...VALUES, routeServices: null }))).toEqual(without);
+  });
+
+  test("a spoke lets its hub keep bundles in the namespaces that the values name, and in no reserved one", async () => {
+    const bindings = async (hub: object | null): Promise<string[]> =>
+      (await render({ ...VALUES, mode: "spoke", hub }))
+        .filter(({ kind, metadata }) => kind === "RoleBinding" && metadata.name === "cupola-hub-bundles")
+        .map(({ metadata }) => (metadata as { namespace?: string }).namespace ?? "");
+    expect(await bindings({ bundles: { namespaces: ["monitoring", "base"] } })).toEqual(["monitoring", "base"]);
+    expect(await bindings(null)).toEqual([]);
+    const reserved = { ...VALUES, mode: "spoke", hub: { bundles: { namespaces: ["kube-system"] } } };
+    expect((await helm(["template", "cupola", CHART], reserved)).output).toContain("no bundles in kube-system");
   });
 
   test("no pod takes more of a node's disk than the values say", async () => {

@@ -1,6 +1,7 @@
 // Attempts with the hub's credential on a spoke: its own work, and reads and writes beyond it. All writes are dry runs.
 import type { Api, Json } from "../kubernetes/api.ts";
 import { create, named, patch, remove, type Attempt } from "../permissions/attempt.ts";
+import { BUNDLES } from "./spoke-bundles.ts";
 
 /** Namespaces of the attempts. */
 export interface SpokePlaces {
@@ -118,10 +119,16 @@ export function listHubDuties({ hub, own, lent, lrp }: SpokePlaces): Attempt[] {
     create("a route", ROUTES(own), hubRoute(hub)),
     patch("an LRP's instances", `${LRPS(own)}/${lrp}`, { spec: { instances: 3 } }),
     remove("an LRP", `${LRPS(own)}/${lrp}`),
+    create("a ConfigMap of a bundle", `${NAMESPACES}/${BUNDLES}/configmaps`, configMapOf(hub)),
   ];
 }
 
-/** Nothing but LRPs, namespaces and classes is the hub's to read. */
+function configMapOf(hub: string | undefined, change: Json = {}): Json {
+  const labels = hub === undefined ? {} : { "cupola.dev/hub": hub };
+  return named("v1", "ConfigMap", { metadata: { name: "tried", labels, ...change }, data: {} });
+}
+
+/** Nothing but LRPs, namespaces and classes is the hub's to read, and by name the contents of bundles. */
 export function listHubReads({ own, foreign, secret }: SpokePlaces): Attempt[] {
   const get = (path: string): Attempt => ({ what: `read ${path}`, send: (as: Api) => as.get(path) });
   return [
@@ -138,6 +145,9 @@ export function listHubReads({ own, foreign, secret }: SpokePlaces): Attempt[] {
     `${SECRETS("cupola-system")}/cupola-registry`,
     `${SECRETS("kube-system")}/any`,
     `${NAMESPACES}/${own}/configmaps`,
+    `${NAMESPACES}/${BUNDLES}/configmaps`,
+    `${NAMESPACES}/${BUNDLES}/secrets`,
+    `${NAMESPACES}/kube-system/configmaps/any`,
     `${NAMESPACES}/${own}/serviceaccounts`,
     `${NAMESPACES}/${own}/services`,
     `${NAMESPACES}/${own}/services/https:cupola-logs:https/proxy/`,
@@ -156,6 +166,7 @@ export function listHubAttacks(places: SpokePlaces): Attempt[] {
     ...attacksOnNamespaces(places),
     ...attacksOnContents(places),
     ...attacksOnSecrets(places),
+    ...attacksByBundles(places),
     ...otherAttacks(places),
   ];
 }
@@ -257,6 +268,32 @@ function attacksOnSecrets({ hub, own, others, foreign, secret }: SpokePlaces): A
     patch("its own Secret", `${SECRETS(own)}/${secret}`, { metadata: { labels: { x: "y" } } }),
     patch("the registry's credential", `${SECRETS(own)}/cupola-registry`, { metadata: { labels: { x: "y" } } }),
     remove("its own Secret", `${SECRETS(own)}/${secret}`),
+  ];
+}
+
+function attacksByBundles({ hub, own, foreign }: SpokePlaces): Attempt[] {
+  const at = (namespace: string): string => `${NAMESPACES}/${namespace}/configmaps`;
+  const owner = { apiVersion: "v1", kind: "ConfigMap", name: "somebodys", uid: "u" };
+  const role = { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "view" };
+  return [
+    ...[own, foreign, "default", "kube-system", "cupola-system"].map((namespace) =>
+      create(`a ConfigMap in ${namespace}`, at(namespace), configMapOf(hub)),
+    ),
+    create("a ConfigMap without the label", at(BUNDLES), configMapOf(undefined)),
+    create("a ConfigMap with an owner", at(BUNDLES), configMapOf(hub, { ownerReferences: [owner] })),
+    create("a ConfigMap with a finalizer", at(BUNDLES), configMapOf(hub, { finalizers: ["example.org/x"] })),
+    patch("somebody's ConfigMap", `${at(BUNDLES)}/somebodys`, { data: { a: "b" } }),
+    patch("somebody's ConfigMap, taken", `${at(BUNDLES)}/somebodys`, {
+      metadata: { labels: { "cupola.dev/hub": hub } },
+    }),
+    remove("somebody's ConfigMap", `${at(BUNDLES)}/somebodys`),
+    create("a Secret among bundles", SECRETS(BUNDLES), secretOf(hub)),
+    create("a Service among bundles", `${NAMESPACES}/${BUNDLES}/services`, named("v1", "Service", { spec: {} })),
+    create(
+      "a RoleBinding among bundles",
+      `/apis/rbac.authorization.k8s.io/v1/namespaces/${BUNDLES}/rolebindings`,
+      named("rbac.authorization.k8s.io/v1", "RoleBinding", { roleRef: role }),
+    ),
   ];
 }
 

@@ -55,6 +55,7 @@ import { cleanUpTests } from "./spoke-clean-up.ts";
 import { tellFacts } from "./spoke-facts.ts";
 import { leavingTests } from "./leaving.ts";
 import { hubLRP, listHubAttacks, listHubDuties, listHubReads, type SpokePlaces } from "./hub-attempts.ts";
+import { BUNDLES, bundleTests, makeBundleNamespace } from "./spoke-bundles.ts";
 import { leadToProcess, pushLine } from "./spoke-logs.ts";
 
 const reason = whyNoControlPlane() ?? whyNoBinaries(["helm"]);
@@ -145,14 +146,10 @@ describe.skipIf(reason)("a spoke", () => {
   async function installSpoke(): Promise<void> {
     const file = join(home, "values.yaml");
     const pull = { username: "reader", password: "secret" };
-    writeFileSync(
-      file,
-      stringify({
-        mode: "spoke",
-        image: { repository: "registry.example.org/cupola" },
-        registry: { prefix: "registry.example.org/apps", pull },
-      }),
-    );
+    const bundles = { namespaces: [BUNDLES] };
+    const values = { mode: "spoke", image: { repository: "registry.example.org/cupola" }, hub: { bundles } };
+    writeFileSync(file, stringify({ ...values, registry: { prefix: "registry.example.org/apps", pull } }));
+    await makeBundleNamespace(spoke);
     const { code, output } = await helm("install", "-f", file, "--create-namespace");
     expect(code, output.slice(-3000)).toBe(0);
     await waitUntilServed(spoke, BackendClass);
@@ -404,6 +401,8 @@ describe.skipIf(reason)("a spoke", () => {
   }, 60_000);
 
   leavingTests(() => ({ hub, cf, app, link, namespace: OWN, lrpsThere }));
+
+  bundleTests(() => ({ hub, spoke, cluster: "east" }));
 
   describe("a stolen credential of the hub", () => {
     let connection: ReturnType<typeof connect>;

@@ -1,0 +1,143 @@
+// ClusterBundles on a hub and two spokes: values, order, repair, what is left alone, and what goes.
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { Cluster } from "../../../crds/cluster/cluster.ts";
+import { ClusterBundle } from "../../../crds/cluster-bundle/cluster-bundle.ts";
+import { SYSTEM_NAMESPACE } from "../../../crds/groups.ts";
+import { ConfigMap, Namespace } from "../../../kube/api/builtin.ts";
+import { startReplica, type Replica } from "../../clusters/replica.ts";
+import { conditionOf, startWorld, type World } from "../../clusters/world.ts";
+import { eventually } from "../../eventually.ts";
+
+const KEY = { namespace: SYSTEM_NAMESPACE, name: "base" };
+
+const manifest = (name: string, text: string): string =>
+  `apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: ${name}\n  namespace: base\ndata:\n  text: "${text}"\n`;
+
+describe("bundles on two clusters", () => {
+  let world: World;
+  let replica: Replica;
+
+  beforeAll(async () => {
+    world = await startWorld({ spokes: ["east", "west"] });
+    for (const { client } of world.spokes.values()) await client.create(Namespace, { metadata: { name: "base" } });
+    replica = await startReplica(() => world.connect(), { leads: true });
+    for (const name of ["east", "west"])
+      await eventually(async () =>
+        expect(await conditionOf(world.hub, name, "Reachable")).toMatchObject({ status: "True" }),
+      );
+  }, 60_000);
+  afterAll(async () => {
+    for (const { link } of world?.spokes.values() ?? []) link.set("open");
+    await replica?.stop();
+    await world?.stop();
+  });
+
+  const setManifests = (texts: readonly string[]): Promise<unknown> =>
+    world.hub.apply(
+      ConfigMap,
+      { apiVersion: "v1", kind: "ConfigMap", metadata: KEY, data: { "base.yaml": texts.join("---\n") } },
+      { fieldManager: "person", force: true },
+    );
+  const change = (spec: object): Promise<unknown> =>
+    world.hub.patch(ClusterBundle, KEY, { type: "merge", body: { spec } });
+  /** Text of the ConfigMaps on a cluster, by name. */
+  const contents = async (cluster: string): Promise<Record<string, string | undefined>> => {
+    const { items } = await world.spoke(cluster).client.list(ConfigMap, { namespace: "base" });
+    return Object.fromEntries(items.map(({ metadata, data }) => [metadata.name, data?.["text"]]));
+  };
+  const untilContents = (cluster: string, expected: object): Promise<void> =>
+    eventually(async () => expect(await contents(cluster)).toEqual(expected));
+  const ready = async () =>
+    (await world.hub.get(ClusterBundle, KEY)).status?.conditions?.find(({ type }) => type === "Ready");
+  const untilReady = (expected: object): Promise<void> =>
+    eventually(async () => expect(await ready()).toMatchObject(expected));
+
+  test("come to all clusters with their values, and are put right", async () => {
+    await world.hub.create(ClusterBundle, {
+      metadata: KEY,
+      spec: {
+        clusters: { matchLabels: {} },
+        manifestsFrom: { configMap: "base" },
+        values: { PLACE: "anywhere" },
+        overrides: [{ cluster: "east", values: { PLACE: "eu" } }],
+      },
+    });
+    await untilReady({ status: "False", reason: "ManifestsMissing" });
+    await setManifests([manifest("one", "${PLACE}"), manifest("two", "2")]);
+    await untilContents("east", { one: "eu", two: "2" });
+    await untilContents("west", { one: "anywhere", two: "2" });
+    await untilReady({ status: "True", reason: "Applied", message: "applied on east, west" });
+
+    const body = { data: { text: "changed" } };
+    await world.spoke("west").client.patch(ConfigMap, { namespace: "base", name: "two" }, { type: "merge", body });
+    await change({ values: { UNUSED: "x" } });
+    await untilContents("west", { one: "anywhere", two: "2" });
+    await replica.idle();
+    expect((await world.hub.get(ClusterBundle, KEY)).status).toMatchObject({ wanted: 2, applied: 2 });
+  });
+
+  test("keep what clusters have while the manifests are gone or wrong", async () => {
+    await setManifests(["apiVersion: v1\nkind: Secret\nmetadata: { name: s, namespace: base }\n"]);
+    await untilReady({ status: "False", reason: "ManifestsInvalid" });
+    await world.hub.delete(ConfigMap, KEY);
+    await untilReady({ status: "False", reason: "ManifestsMissing" });
+    expect(await contents("west")).toEqual({ one: "anywhere", two: "2" });
+  });
+
+  test("leave an object of somebody else as it is, and stop a change at the cluster that refuses it", async () => {
+    await world
+      .spoke("east")
+      .client.create(ConfigMap, { metadata: { namespace: "base", name: "three" }, data: { text: "theirs" } });
+    await setManifests([manifest("one", "new"), manifest("three", "3")]);
+    await untilReady({ status: "False", reason: "NotApplied" });
+    expect((await ready())?.message).toContain("east: ConfigMap base/three of the cluster is not this platform's");
+    expect(await contents("east")).toMatchObject({ three: "theirs" });
+    expect(await contents("west")).toEqual({ one: "anywhere", two: "2" });
+
+    await world.spoke("east").client.delete(ConfigMap, { namespace: "base", name: "three" });
+    await change({ values: { UNUSED: "y" } });
+    await untilContents("east", { one: "new", three: "3" });
+    await untilContents("west", { one: "new", three: "3" });
+    await untilReady({ status: "True" });
+  });
+
+  test("wait for a while after each cluster, and pass over one that does not answer", async () => {
+    await change({ soakSeconds: 3600 });
+    await setManifests([manifest("one", "slow")]);
+    await untilContents("east", { one: "slow" });
+    await untilReady({ status: "False", reason: "Applying", message: "applied on 1 of 2 clusters" });
+    expect(await contents("west")).toEqual({ one: "new", three: "3" });
+
+    world.spoke("east").link.set("refusing");
+    await eventually(async () =>
+      expect(await conditionOf(world.hub, "east", "Reachable")).toMatchObject({ status: "False" }),
+    );
+    await change({ soakSeconds: 0 });
+    await untilContents("west", { one: "slow" });
+    world.spoke("east").link.set("open");
+    await untilReady({ status: "True" });
+  });
+
+  test("stay on a cluster that loses the labels, unless they are to go; and go with the bundle", async () => {
+    await change({ clusters: { matchLabels: { "cupola.dev/cluster": "east" } } });
+    await untilReady({ message: "applied on east" });
+    expect(await contents("west")).toEqual({ one: "slow" });
+    await change({ clusters: { matchLabels: { "cupola.dev/cluster": null } } });
+    await untilReady({ message: "applied on east, west" });
+
+    await change({ deletion: "Delete", clusters: { matchLabels: { "cupola.dev/cluster": "west" } } });
+    await untilContents("east", {});
+    await eventually(async () =>
+      expect((await world.hub.get(ClusterBundle, KEY)).metadata.finalizers).toContain("cupola.dev/bundle"),
+    );
+    world.spoke("west").link.set("refusing");
+    await eventually(async () =>
+      expect(await conditionOf(world.hub, "west", "Reachable")).toMatchObject({ status: "False" }),
+    );
+    await world.hub.delete(ClusterBundle, KEY);
+    await untilReady({ status: "False", reason: "Deleting" });
+    expect(await contents("west")).toEqual({ one: "slow" });
+    await world.hub.delete(Cluster, { namespace: SYSTEM_NAMESPACE, name: "west" });
+    await eventually(async () => expect(await world.hub.find(ClusterBundle, KEY)).toBeUndefined());
+  });
+});
