@@ -78,8 +78,8 @@ export function spokeControllers(version?: string): Controller[] {
 const NO_OTHER_CLUSTERS: ObserveClusters = { observe: () => undefined, onChange: () => () => undefined };
 
 export function createControllers(options: ControllersOptions): Controller[] {
-  const brokerPace = createBrokerPace();
-  const brokers = { pace: brokerPace, turns: createInstanceTurns(), apiInfo: `${options.apiURL}/v2/info` };
+  const pace = createBrokerPace();
+  const brokers = { pace, turns: createInstanceTurns(), apiInfo: `${options.apiURL}/v2/info` };
   return [
     claimController(),
     orgController,
@@ -104,7 +104,7 @@ export function createControllers(options: ControllersOptions): Controller[] {
     routeController(options),
     routeGUIDController,
     routeBindingController(),
-    serviceBrokerController(brokerPace),
+    serviceBrokerController(pace),
     serviceInstanceController,
     sharedInstanceController,
     managedInstanceController(brokers),
@@ -113,8 +113,10 @@ export function createControllers(options: ControllersOptions): Controller[] {
     userProvidedBindingController(),
     auditLogController,
     taskController(options),
-    clusterController(options.clusters ?? NO_OTHER_CLUSTERS),
-    clusterBundleController(),
-    ...placementControllers(),
+    ...clusterControllers(options.clusters ?? NO_OTHER_CLUSTERS),
   ];
+}
+
+function clusterControllers(clusters: ObserveClusters): Controller[] {
+  return [clusterController(clusters), clusterBundleController(), ...placementControllers()];
 }

@@ -164,11 +164,8 @@ describe.skipIf(reason)("the chart", () => {
     const api = { ...VALUES.api, tokenLogin: { hosts: ["login.example.org"] } };
     const without = named(await render({ ...VALUES, api }));
     const objects = await render({ ...VALUES, api, ssh: { enabled: true } });
-    expect(
-      named(objects)
-        .filter((name) => !without.includes(name))
-        .toSorted(),
-    ).toEqual([
+    const added = named(objects).filter((name) => !without.includes(name));
+    expect(added.toSorted()).toEqual([
       "ClusterRole cupola-ssh-proxy",
       "ClusterRole cupola-ssh-proxy-exec",
       "ClusterRoleBinding cupola-ssh-proxy.ssh-proxy",
@@ -206,11 +203,8 @@ describe.skipIf(reason)("the chart", () => {
     const named = (objects: Rendered[]): string[] => objects.map(({ kind, metadata }) => `${kind} ${metadata.name}`);
     const without = named(await render(VALUES));
     const objects = await render({ ...VALUES, routeServices: { enabled: true, caSecretName: "company" } });
-    expect(
-      named(objects)
-        .filter((name) => !without.includes(name))
-        .toSorted(),
-    ).toEqual([
+    const added = named(objects).filter((name) => !without.includes(name));
+    expect(added.toSorted()).toEqual([
       "ClusterRole cupola-route-service",
       "ClusterRoleBinding cupola-route-service.route-service",
       "Deployment cupola-route-service",
@@ -240,7 +234,8 @@ describe.skipIf(reason)("the chart", () => {
       (await render({ ...VALUES, mode: "spoke", hub }))
         .filter(({ kind, metadata }) => kind === "RoleBinding" && metadata.name === "cupola-hub-bundles")
         .map(({ metadata }) => (metadata as { namespace?: string }).namespace ?? "");
-    expect(await bindings({ bundles: { namespaces: ["monitoring", "base"] } })).toEqual(["monitoring", "base"]);
+    const namespaces = ["monitoring", "base"];
+    expect(await bindings({ bundles: { namespaces } })).toEqual(namespaces);
     expect(await bindings(null)).toEqual([]);
     const reserved = { ...VALUES, mode: "spoke", hub: { bundles: { namespaces: ["kube-system"] } } };
     expect((await helm(["template", "cupola", CHART], reserved)).output).toContain("no bundles in kube-system");
