@@ -32,6 +32,7 @@ import { serviceInstancePolicies } from "./service-instance/policies.ts";
 import { suspensionPolicies } from "./suspension-policies.ts";
 import { Task } from "./task/task.ts";
 import { tenancyPolicies } from "./tenancy-policies.ts";
+import { agentPolicies } from "./work/policies.ts";
 
 /** Each policy with its binding. */
 export function listAdmissionPolicies(): KubeObject[] {
@@ -58,6 +59,7 @@ export function listAdmissionPolicies(): KubeObject[] {
     appPolicyPolicy(),
     templateDeletionPolicy(),
     adjustmentPolicy(),
+    ...agentPolicies(),
   ].flatMap(toPolicyObjects);
 }
 

@@ -44,6 +44,7 @@ import { User } from "./user/user.ts";
 import { TaskRun } from "./task-run/task-run.ts";
 import { ServiceUsageLog } from "./service-usage-log/service-usage-log.ts";
 import { UsageLog } from "./usage-log/usage-log.ts";
+import { Work } from "./work/work.ts";
 
 const KINDS: readonly ResourceDefinition[] = [
   Org,
@@ -80,6 +81,7 @@ const KINDS: readonly ResourceDefinition[] = [
   Replica,
   LRP,
   TaskRun,
+  Work,
   Staging,
   RouteBinding,
   BackendClass,

@@ -5,7 +5,7 @@ import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import { HUB_ACCOUNT, HUB_TOKEN_SECRET } from "../../crds/hub-account.ts";
 import { systemObject } from "../../crds/settings-object.ts";
 import { Namespace, Role, RoleBinding, Secret } from "../../kube/api/builtin.ts";
-import { apiVersionOf, type ResourceRef } from "../../kube/api/resource-ref.ts";
+import { apiVersionOf, type ObjectOf, type ResourceRef } from "../../kube/api/resource-ref.ts";
 import type { Draft, KubeClient } from "../../kube/client/client.ts";
 import { createClient } from "../../kube/client/create-client.ts";
 import { KubeError } from "../../kube/client/errors.ts";
@@ -161,10 +161,7 @@ async function writeCredentials(
       ...(telemetryToken !== undefined && { [TELEMETRY_TOKEN_KEY]: encode(telemetryToken) }),
     },
   });
-  const { items } = await kube.list(RoleBinding, { namespace: SYSTEM_NAMESPACE });
-  const subjects = items
-    .filter(({ roleRef }) => roleRef?.kind === Role.kind && roleRef.name === "cupola-controllers")
-    .flatMap((binding) => binding.subjects ?? []);
+  const subjects = await listControllerAccounts(kube);
   // On a laptop the platform may read every Secret.
   if (subjects.length === 0) return;
   const role = { namespace: SYSTEM_NAMESPACE, name: roleName(cluster) };
@@ -176,6 +173,16 @@ async function writeCredentials(
     subjects,
   });
 }
+
+/** The accounts of the processes that run controllers. None on a laptop. */
+export async function listControllerAccounts(kube: KubeClient): Promise<Subject[]> {
+  const { items } = await kube.list(RoleBinding, { namespace: SYSTEM_NAMESPACE });
+  return items
+    .filter(({ roleRef }) => roleRef?.kind === Role.kind && roleRef.name === "cupola-controllers")
+    .flatMap((binding) => binding.subjects ?? []);
+}
+
+type Subject = NonNullable<ObjectOf<typeof RoleBinding>["subjects"]>[number];
 
 async function apply(kube: KubeClient, ref: ResourceRef, object: Draft): Promise<void> {
   await kube.apply(

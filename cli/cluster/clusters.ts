@@ -81,8 +81,13 @@ function problemOf({ status }: Cluster): string | undefined {
 }
 
 /** Starts a cluster on this machine. The laptop's platform follows the label. */
-export async function addHere(kube: KubeClient, name: string, progress: Progress): Promise<Result> {
-  const object = systemObject(Cluster, name, { mode: "push" });
+export async function addHere(
+  kube: KubeClient,
+  name: string,
+  { pull, progress }: { pull: boolean; progress: Progress },
+): Promise<Result> {
+  const object = systemObject(Cluster, name, { mode: pull ? "pull" : "push" });
+  if (pull) await (await import("./add-pull.ts")).writeAgentObjects(kube, name);
   try {
     await kube.create(Cluster, { ...object, metadata: { ...object.metadata, labels: { [HERE_LABEL]: "running" } } });
   } catch (error) {

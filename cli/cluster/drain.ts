@@ -15,6 +15,7 @@ import { confirm } from "../confirm.ts";
 import { Failure } from "../failure.ts";
 import type { Progress, Result } from "../output.ts";
 import { roleName, secretName } from "./add.ts";
+import { removePullObjects } from "./add-pull.ts";
 import { getCluster } from "./clusters.ts";
 
 const POLL_MS = 1_000;
@@ -236,6 +237,7 @@ function toStuck(name: string, held: readonly PlacementDecision[]): Failure {
 
 async function forgetObjects(kube: KubeClient, name: string, text: string): Promise<Result> {
   const key = { namespace: SYSTEM_NAMESPACE, name };
+  const mode = (await kube.find(Cluster, key))?.spec.mode;
   await deleteIfThere(kube, Cluster, key);
   const deadline = Date.now() + FORGET_DEADLINE_MS;
   while (await kube.find(Cluster, key)) {
@@ -248,6 +250,7 @@ async function forgetObjects(kube: KubeClient, name: string, text: string): Prom
   await deleteIfThere(kube, RoleBinding, { namespace: SYSTEM_NAMESPACE, name: roleName(name) });
   await deleteIfThere(kube, Role, { namespace: SYSTEM_NAMESPACE, name: roleName(name) });
   await deleteIfThere(kube, Secret, { namespace: SYSTEM_NAMESPACE, name: secretName(name) });
+  if (mode === "pull") await removePullObjects(kube, name);
   return { json: { name, removed: true }, text: [text] };
 }
 

@@ -11,6 +11,8 @@ import type { Progress, Result } from "../output.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { toCount } from "./numbers.ts";
 
+type AddFlags = AddOptions & { here?: boolean; pull?: boolean };
+
 /** Runs an action that calls the cluster. */
 function withKube<Args extends unknown[]>(
   action: (kube: KubeClient, progress: Progress, ...args: Args) => Promise<Result>,
@@ -32,16 +34,25 @@ export function addClusters(program: Command): void {
     .description("add a cluster: one with the chart in mode spoke, or one on this machine")
     .addHelpText(
       "after",
-      example("cup clusters add west --here", "cup clusters add east --context east --labels region=eu,tier=prod"),
+      example(
+        "cup clusters add west --here",
+        "cup clusters add east --context east --labels region=eu,tier=prod",
+        "cup clusters add shop --pull --server https://hub.example.org:6443",
+      ),
     )
     .option("--here", "start it on this machine, beside the laptop's own")
+    .option("--pull", "the platform cannot call it: its agent calls the platform")
     .option("--context <context>", "its context in the kubeconfig, of a user who may read its Secrets in cupola-system")
     .option("--kubeconfig <file>", "the kubeconfig; default: $KUBECONFIG, or ~/.kube/config")
-    .option("--server <url>", "its API server as the platform reaches it; default: as in the kubeconfig")
+    .option(
+      "--server <url>",
+      "its API server as the platform reaches it, or with --pull the platform's as its agent does",
+    )
     .option("--labels <labels>", "labels by which segments choose it, as region=eu,tier=prod")
     .action(
-      withKube(async (kube, progress, name: string, { here, ...options }: AddOptions & { here?: boolean }) => {
-        if (here) return (await import("../cluster/clusters.ts")).addHere(kube, name, progress);
+      withKube(async (kube, progress, name: string, { here, pull = false, ...options }: AddFlags) => {
+        if (here) return (await import("../cluster/clusters.ts")).addHere(kube, name, { pull, progress });
+        if (pull) return (await import("../cluster/add-pull.ts")).addPullCluster(kube, name, { ...options, progress });
         if (options.context === undefined && options.kubeconfig === undefined)
           throw new Failure("name the cluster's context, or start one on this machine", {
             kind: "usage",

@@ -7,7 +7,12 @@ import { LRP } from "../../crds/lrp/lrp.ts";
 import { PlacementDecision } from "../../crds/placement-decision/placement-decision.ts";
 import { Process } from "../../crds/process/process.ts";
 import type { Reader } from "../../kube/cache/reader.ts";
-import { defineController, type Controller, type RemoteCluster } from "../../kube/controller/controller.ts";
+import {
+  defineController,
+  type Controller,
+  type RemoteCluster,
+  type RemoteMarkers,
+} from "../../kube/controller/controller.ts";
 import type { SpokeFacts } from "../../crds/cluster/spoke-facts.ts";
 import { createFactsReader } from "./facts.ts";
 import { ORPHAN_KINDS, OWNER_KINDS, settleOrphans } from "./orphans.ts";
@@ -18,6 +23,7 @@ import {
   staysReachable,
   planGivingUp,
   toCapacity,
+  toWorkConditions,
   type ClusterObservation,
   type ObserveClusters,
 } from "./plan.ts";
@@ -64,8 +70,14 @@ export function clusterController({ observe, onChange }: ObserveClusters): Contr
       const told = remote && (await facts.read(name, remote.client, context.now()));
       const orphans = remote && (await settleOrphans(cluster, remote, context));
       return {
-        status: { ...toFacts(cluster, seen, told), ...silence, ...(remote && toContents(remote)), ...orphans?.status },
-        conditions: [reachable, ...(orphans?.conditions ?? [])],
+        status: {
+          ...toHub(context.clusters.markers),
+          ...toFacts(cluster, seen, told),
+          ...silence,
+          ...(remote && toContents(remote)),
+          ...orphans?.status,
+        },
+        conditions: [reachable, ...(orphans?.conditions ?? []), ...toWorkConditions(cluster)],
         ready,
         requeueAfterMs: COUNT_MS,
       };
@@ -82,6 +94,11 @@ function countAsking(
   if (!isAsking) asking.delete(name);
   else if (!asking.has(name)) asking.set(name, now);
   return now - (asking.get(name) ?? -Infinity);
+}
+
+/** An agent marks its objects with it. */
+function toHub(markers: RemoteMarkers | undefined): object {
+  return markers ? { hub: markers.hub } : {};
 }
 
 /** The uid is written once. */

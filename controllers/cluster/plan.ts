@@ -34,21 +34,21 @@ export function planConditions(
   { metadata: { name }, spec, status }: Cluster,
   seen: ClusterObservation | undefined,
 ): ClusterPlan {
-  const reachable = toReachable(name, seen, status?.clusterUID !== undefined);
+  const reachable = toReachable({ name, mode: spec.mode }, seen, status?.clusterUID !== undefined);
   const { type: _, ...why } = reachable;
   if (reachable.status !== "True") {
     const isWorking =
       seen === undefined ||
       seen.state.phase === "engaging" ||
       reachable.reason === "Reading" ||
-      spec.server === undefined;
+      (spec.mode === "push" && spec.server === undefined);
     return { reachable, ready: { ...why, ...(!isWorking && { isFailure: true as const }) } };
   }
   return { reachable, ready: { status: "True", reason: "Reachable", message: reachable.message } };
 }
 
 function toReachable(
-  name: string,
+  { name, mode }: { name: string; mode: Cluster["spec"]["mode"] },
   { state, refused = [], isRead = true }: Partial<ClusterObservation> = {},
   isKnown = false,
 ): ConditionDraft {
@@ -61,7 +61,7 @@ function toReachable(
         type,
         status: "False",
         reason: "CredentialRefused",
-        message: `cluster ${name} refuses the platform's credential (${state.reason}); its instances are as they were last seen, and nothing there is changed. Renew the credential: cup clusters add ${name} --context CONTEXT`,
+        message: toRefused(name, mode, state.reason),
       };
     case "silent":
       return toSilent(name, state.reason);
@@ -70,6 +70,13 @@ function toReachable(
     default:
       return { type, status: "False", reason: "Engaging", message: `cluster ${name} has not answered yet` };
   }
+}
+
+function toRefused(name: string, mode: Cluster["spec"]["mode"], reason: string): string {
+  const unchanged = "its instances are as they were last seen, and nothing there is changed";
+  return mode === "pull"
+    ? `${reason}; ${unchanged}. Install the chart on the cluster that ${name} was, or add the other one under another name: cup clusters add NAME --pull`
+    : `cluster ${name} refuses the platform's credential (${reason}); ${unchanged}. Renew the credential: cup clusters add ${name} --context CONTEXT`;
 }
 
 /** The platform may have started anew since the cluster fell silent. */
@@ -131,6 +138,25 @@ function toUsable(
     reason: "RightMissing",
     message: `the platform cannot list and watch ${refused.join(", ")} on cluster ${name}: its right or the kind is gone; the instances there are as they were last seen, and nothing is changed. Restore both: helm upgrade there`,
   };
+}
+
+/** Of a pull cluster's objects that no Work holds. None while there never were any. */
+export function toWorkConditions({ metadata: { name }, status }: Cluster): ConditionDraft[] {
+  const type = "WorksMissing";
+  const orphans = status?.agent?.orphans;
+  const isSaid = status?.conditions?.some((one) => one.type === type) ?? false;
+  if (!orphans)
+    return isSaid
+      ? [{ type, status: "False", reason: "None", message: `every object on cluster ${name} has its Work` }]
+      : [];
+  return [
+    {
+      type,
+      status: "True",
+      reason: "WorksMissing",
+      message: `${orphans.count} objects on cluster ${name} have no Work, such as ${orphans.example}: they stay as they are. Where nobody misses them, delete them there with kubectl`,
+    },
+  ];
 }
 
 /** Until then a Cluster that is deleted stays, so that placement knows that it was given up. */

@@ -17,6 +17,31 @@ const orphan = z.object({
 });
 export type Orphan = z.output<typeof orphan>;
 
+/** BackendClasses of a cluster that its status lists. */
+export const MAX_CLASSES = 50;
+
+const agentReport = z.object({
+  clusterUID: z.string().max(63).describe("The uid of the cluster's namespace kube-system."),
+  kubernetes: z.string().max(63).optional().describe("Version of Kubernetes."),
+  classes: listMap(
+    z
+      .array(
+        z.object({
+          role: z.string().max(63),
+          name: z.string().max(63),
+          capabilities: z.record(z.string().max(63), z.string().max(1024)).meta({ maxProperties: 50 }).optional(),
+        }),
+      )
+      .max(MAX_CLASSES),
+    ["role", "name"],
+  ).describe("The cluster's BackendClasses."),
+  orphans: z
+    .object({ count: z.int().min(1), example: z.string().max(400) })
+    .optional()
+    .describe("Objects of the platform there without a Work. They stay."),
+});
+export type AgentReport = z.output<typeof agentReport>;
+
 const taint = z.object({
   key: z.string().min(1).max(253),
   value: z.string().max(63).optional(),
@@ -50,7 +75,10 @@ export const Cluster = defineKind({
   ],
   spec: immutable(
     z.object({
-      mode: z.enum(["push"]).default("push").describe("push: the platform calls the cluster's API server."),
+      mode: z
+        .enum(["push", "pull"])
+        .default("push")
+        .describe("push: the platform calls the cluster's API server. pull: the cluster's agent calls the platform's."),
       server: z
         .string()
         .max(1024)
@@ -89,6 +117,7 @@ export const Cluster = defineKind({
     "mode",
   ),
   status: readyStatus({
+    hub: z.string().max(63).optional().describe("The id by which the platform marks what it makes there."),
     clusterUID: z
       .string()
       .max(63)
@@ -114,7 +143,7 @@ export const Cluster = defineKind({
             indexes: z.string().max(63).optional().describe("Capability of a runner: which pools of indexes it takes."),
           }),
         )
-        .max(50),
+        .max(MAX_CLASSES),
       ["role", "name"],
     )
       .optional()
@@ -136,6 +165,7 @@ export const Cluster = defineKind({
       .object({ since: z.string().max(64), count: z.int().min(0) })
       .optional()
       .describe("Number of orphans that were deleted in the ten minutes from then on."),
+    agent: agentReport.optional().describe("The report of a pull cluster's agent. Only the agent writes it."),
     allowedDeletes: z.string().max(63).optional().describe("The last value of spec.allowDeletes that was taken."),
   }),
 });

@@ -6,12 +6,35 @@ import type { ClusterSource } from "../../kube/cache/cluster-provider.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { createClient } from "../../kube/client/create-client.ts";
 import { toCredentials, type CredentialSource } from "../../kube/client/credentials.ts";
+import { createWorkClient } from "./work-client.ts";
 
 /** Key of a cluster's Secret with the token for the logs and stats there. */
 export const TELEMETRY_TOKEN_KEY = "telemetry-token";
 
+export interface SourceOptions {
+  /** The platform's own cluster. */
+  client: KubeClient;
+  /** The field manager of what the platform makes elsewhere. */
+  manager: string;
+  /** How long the agent of a pull cluster may leave its Lease as it is. */
+  silentMs: number;
+}
+
 /** With the token for its logs and stats, where its Secret has one. @throws Error that says what is missing */
 export async function readClusterSource(
+  cluster: Cluster,
+  options: SourceOptions,
+): Promise<ClusterSource & { telemetryToken?: string }> {
+  if (cluster.spec.mode === "push") return readPushSource(cluster, options.client);
+  const { name, uid } = cluster.metadata;
+  const { client: hub, manager, silentMs } = options;
+  return {
+    hash: JSON.stringify(["pull", uid]),
+    connect: () => createWorkClient({ hub, cluster: name, manager, silentMs }),
+  };
+}
+
+async function readPushSource(
   { spec }: Cluster,
   client: KubeClient,
 ): Promise<ClusterSource & { telemetryToken?: string }> {

@@ -11,7 +11,7 @@ import type { Informers } from "../../kube/cache/informers.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import type { RemoteMarkers } from "../../kube/controller/controller.ts";
 import type { TelemetryEndpoint } from "../../telemetry/endpoint-agent.ts";
-import { readClusterSource } from "./cluster-source.ts";
+import { readClusterSource, type SourceOptions } from "./cluster-source.ts";
 import { toRemoteMarkers } from "./controller-settings.ts";
 import { followClusters } from "./follow-clusters.ts";
 import { readHubId } from "./hub-id.ts";
@@ -37,11 +37,16 @@ export interface ClustersOptions {
   disposables: AsyncDisposableStack;
   /** Shorter times for tests that cannot wait. */
   timing?: Partial<ProviderTiming>;
+  /** How long the agent of a pull cluster may leave its Lease as it is. */
+  silentMs?: number;
 }
+
+/** Four times as long as an agent leaves its Lease as it is. */
+const AGENT_SILENT_MS = 80_000;
 
 /** Follows the Clusters from now on. Without any it costs a watch. */
 export function startClusters(context: ClustersOptions): Clusters {
-  const { client, informers, log, disposables, timing = {} } = context;
+  const { client, informers, log, disposables, timing = {}, silentMs = AGENT_SILENT_MS } = context;
   const facts = new Map<string, ClusterFacts>();
   const problems = new Map<string, string>();
   const telemetry = new TelemetryTokens();
@@ -63,7 +68,8 @@ export function startClusters(context: ClustersOptions): Clusters {
     },
     async engage(clusters) {
       if (clusters.length > 0) hub.markers ??= toRemoteMarkers(await readHubId(client));
-      await engageAll(clusters, { client, provider, problems, facts, telemetry });
+      const manager = hub.markers?.fieldManager ?? "";
+      await engageAll(clusters, { client, manager, silentMs, provider, problems, facts, telemetry });
     },
     onError: (err) => log.warn({ err }, "clusters cannot be engaged; retrying"),
   });
@@ -107,8 +113,7 @@ function listRefused(provider: ClusterProvider, name: string): string[] {
   return [...new Set(parked)].filter((resource) => !LATER_KINDS.has(resource)).toSorted();
 }
 
-interface Engaging {
-  client: KubeClient;
+interface Engaging extends SourceOptions {
   provider: ClusterProvider;
   problems: Map<string, string>;
   facts: Map<string, ClusterFacts>;
@@ -117,7 +122,7 @@ interface Engaging {
 
 async function engageAll(
   clusters: readonly Cluster[],
-  { client, provider, problems, facts, telemetry }: Engaging,
+  { provider, problems, facts, telemetry, ...options }: Engaging,
 ): Promise<void> {
   const wanted = new Set(clusters.map(({ metadata }) => metadata.name));
   for (const name of Object.keys(provider.states())) {
@@ -131,7 +136,7 @@ async function engageAll(
   for (const cluster of clusters) {
     const { name } = cluster.metadata;
     try {
-      const { telemetryToken, ...source } = await readClusterSource(cluster, client);
+      const { telemetryToken, ...source } = await readClusterSource(cluster, options);
       telemetry.set(name, telemetryToken);
       provider.engage(name, source);
       problems.delete(name);

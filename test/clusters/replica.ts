@@ -6,6 +6,7 @@ import { createInformers } from "../../kube/cache/informers.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { runControllers } from "../../kube/controller/run-controllers.ts";
 import { startClusters } from "../../platform/operations/clusters.ts";
+import { AGENT_SILENT_MS } from "./pull-spoke.ts";
 import { CONTROLLER_SETTINGS } from "../../platform/operations/controller-settings.ts";
 
 export interface Replica {
@@ -42,7 +43,7 @@ export async function startReplica(
   const client = connect();
   const informers = createInformers({ client, log, timing: WATCH_TIMING });
   const disposables = new AsyncDisposableStack();
-  const clusters = startClusters({ client, informers, log, disposables, timing: TIMING });
+  const clusters = startClusters({ client, informers, log, disposables, timing: TIMING, silentMs: AGENT_SILENT_MS });
   const stopping = new AbortController();
   const controllers = createControllers({
     apiURL: "http://api.example",

@@ -17,12 +17,15 @@ import { startEmbedded } from "../conformance/embedded-server.ts";
 import type { Server } from "../conformance/kubernetes/suite.ts";
 import { startLink, type Link } from "./link.ts";
 import { playRunner, type PlayedRunner } from "./played-runner.ts";
+import { addPlayedAgent, type PlayedAgent } from "./pull-spoke.ts";
 
 export interface Spoke {
   client: KubeClient;
   /** Between the hub and it. */
   link: Link;
   runner: PlayedRunner;
+  /** Of a spoke in mode pull. The link is then its way to the hub. */
+  agent?: PlayedAgent;
 }
 
 export interface World {
@@ -39,6 +42,8 @@ export const ADMIN = "admin-token";
 
 export interface WorldOptions {
   spokes: readonly string[];
+  /** Those that the hub cannot call. */
+  pulls?: readonly string[];
   users?: Parameters<typeof startEmbedded>[0] extends infer T | undefined
     ? T extends { users?: infer U }
       ? U
@@ -46,10 +51,10 @@ export interface WorldOptions {
     : never;
 }
 
-export async function startWorld({ spokes: names, users = [] }: WorldOptions): Promise<World> {
+export async function startWorld({ spokes: names, pulls = [], users = [] }: WorldOptions): Promise<World> {
   const disposables = new AsyncDisposableStack();
   try {
-    return await start(names, users, disposables);
+    return await start({ names, pulls }, users, disposables);
   } catch (error) {
     await disposables.disposeAsync();
     throw error;
@@ -57,7 +62,7 @@ export async function startWorld({ spokes: names, users = [] }: WorldOptions): P
 }
 
 async function start(
-  names: readonly string[],
+  { names, pulls }: { names: readonly string[]; pulls: readonly string[] },
   users: NonNullable<WorldOptions["users"]>,
   disposables: AsyncDisposableStack,
 ): Promise<World> {
@@ -74,7 +79,11 @@ async function start(
   const hubRunner = await playRunner(hub);
   disposables.defer(() => hubRunner.stop());
   const spokes = new Map<string, Spoke>();
-  for (const name of names) spokes.set(name, await startSpoke(name, hub, disposables));
+  for (const name of names) {
+    const spoke = await startSpoke(disposables);
+    const join = pulls.includes(name) ? joinByPull : joinByPush;
+    spokes.set(name, await join(name, { hub, hubServer: server, spoke, disposables }));
+  }
   return {
     hub,
     hubRunner,
@@ -115,7 +124,9 @@ export function hubBinding(): KubeObject {
   } as KubeObject;
 }
 
-async function startSpoke(name: string, hub: KubeClient, disposables: AsyncDisposableStack): Promise<Spoke> {
+type SpokeServer = Pick<Spoke, "client" | "runner"> & { server: Server; token: string };
+
+async function startSpoke(disposables: AsyncDisposableStack): Promise<SpokeServer> {
   const token = "hub-token";
   const server = await startEmbedded({ users: [{ token, user: "hub" }] });
   disposables.defer(() => server.stop());
@@ -129,11 +140,42 @@ async function startSpoke(name: string, hub: KubeClient, disposables: AsyncDispo
   await letSplit(client);
   const runner = await playRunner(client);
   disposables.defer(() => runner.stop());
+  return { client, runner, server, token };
+}
+
+interface Joining {
+  hub: KubeClient;
+  hubServer: Server;
+  spoke: SpokeServer;
+  disposables: AsyncDisposableStack;
+}
+
+async function linkTo(server: Server, disposables: AsyncDisposableStack): Promise<Link> {
   const { hostname: host, port } = new URL(server.url);
   const link = await startLink({ host, port: Number(port) });
   disposables.defer(() => link.close());
+  return link;
+}
+
+async function joinByPush(name: string, { hub, spoke, disposables }: Joining): Promise<Spoke> {
+  const { client, runner, server, token } = spoke;
+  const link = await linkTo(server, disposables);
   await join(hub, name, { server: `https://127.0.0.1:${link.port}`, ca: server.ca, token });
   return { client, link, runner };
+}
+
+async function joinByPull(cluster: string, { hub, hubServer, spoke, disposables }: Joining): Promise<Spoke> {
+  const { client, runner, server, token } = spoke;
+  const link = await linkTo(hubServer, disposables);
+  const agent = await addPlayedAgent({
+    cluster,
+    hub,
+    server: `https://127.0.0.1:${link.port}`,
+    ca: hubServer.ca,
+    connectHere: () => connectTo({ ...server, adminToken: token }),
+  });
+  disposables.defer(() => agent.kill());
+  return { client, link, runner, agent };
 }
 
 async function join(

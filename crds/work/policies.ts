@@ -1,0 +1,61 @@
+// Admission policies on the hub: the agent of a pull cluster changes nothing of a Work but its status and its finalizer, and of its Cluster only its own report.
+import { toPolicyResource, type AdmissionPolicy, type Validation } from "../admission-policy.ts";
+import { Cluster } from "../cluster/cluster.ts";
+import { CLUSTER_NAMESPACE_PREFIX } from "./names.ts";
+import { Work } from "./work.ts";
+
+const ONLY_AGENTS = {
+  name: "agents",
+  expression: `request.userInfo.username.startsWith('system:serviceaccount:${CLUSTER_NAMESPACE_PREFIX}')`,
+};
+
+export function agentPolicies(): AdmissionPolicy[] {
+  return [workPolicy(), reportPolicy()];
+}
+
+function forbid(expression: string, message: string): Validation {
+  return { expression, message, reason: "Forbidden" };
+}
+
+/** Whether a field is the same, set or not. */
+function same(parent: (object: string) => string, field: string): string {
+  const [now, before] = [parent("object"), parent("oldObject")];
+  return `has(${now}.${field}) == has(${before}.${field}) && (!has(${now}.${field}) || ${now}.${field} == ${before}.${field})`;
+}
+
+function workPolicy(): AdmissionPolicy {
+  const metadata = ["labels", "annotations", "ownerReferences"].map((field) =>
+    same((object) => `${object}.metadata`, field),
+  );
+  const finalizers =
+    "(!has(object.metadata.finalizers) || object.metadata.finalizers.all(name, has(oldObject.metadata.finalizers) && name in oldObject.metadata.finalizers))";
+  return {
+    name: "works.cupola.dev",
+    resources: [toPolicyResource(Work)],
+    operations: ["UPDATE"],
+    matchConditions: [ONLY_AGENTS],
+    validations: [
+      forbid("object.spec == oldObject.spec", "an agent does not change what it has to do"),
+      forbid([...metadata, finalizers].join(" && "), "of a Work's metadata an agent only removes its finalizer"),
+    ],
+  };
+}
+
+function reportPolicy(): AdmissionPolicy {
+  const kept = Object.keys(Cluster.status.shape).filter((field) => field !== "agent");
+  return {
+    name: "agent-reports.cupola.dev",
+    resources: [{ group: Cluster.group, plural: `${Cluster.plural}/status` }],
+    operations: ["UPDATE"],
+    matchConditions: [ONLY_AGENTS],
+    validations: [
+      forbid("has(oldObject.status) && has(object.status)", "the platform's own status of a Cluster comes first"),
+      ...kept.map((field) =>
+        forbid(
+          `!has(oldObject.status) || !has(object.status) || (${same((object) => `${object}.status`, field)})`,
+          `of the status of a Cluster an agent writes the field agent only, not ${field}`,
+        ),
+      ),
+    ],
+  };
+}

@@ -1,0 +1,236 @@
+// The agent of a cluster of mode pull: calls the hub, makes what its Works say on this cluster, and says every 20 s that it is alive.
+import { isDeepStrictEqual } from "node:util";
+import type { Logger } from "pino";
+import { AGENT_CLUSTER, REMOVED_KINDS, workController } from "../../controllers/work/work.ts";
+import { BackendClass } from "../../crds/backend-class/backend-class.ts";
+import { Cluster, MAX_CLASSES, type AgentReport } from "../../crds/cluster/cluster.ts";
+import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
+import { LABELS } from "../../crds/labels.ts";
+import { AGENT_LEASE, clusterNamespace } from "../../crds/work/names.ts";
+import { Work } from "../../crds/work/work.ts";
+import { Lease, Namespace } from "../../kube/api/builtin.ts";
+import { keyOf } from "../../kube/api/object.ts";
+import { toMicroTime } from "../../kube/api/times.ts";
+import { createClusterProvider, type ProviderTiming } from "../../kube/cache/cluster-provider.ts";
+import type { ReflectorTiming } from "../../kube/cache/reflector-timing.ts";
+import { isUnreadable } from "../../kube/cache/errors.ts";
+import type { Reader } from "../../kube/cache/reader.ts";
+import { createInformers } from "../../kube/cache/informers.ts";
+import type { KubeClient, ListOptions, WatchOptions } from "../../kube/client/client.ts";
+import { isUnauthorized } from "../../kube/client/errors.ts";
+import { createSleeper } from "../../kube/client/sleeper.ts";
+import { runControllers } from "../../kube/controller/run-controllers.ts";
+import type { RemoteMarkers } from "../../kube/controller/controller.ts";
+import { CONTROLLER_SETTINGS, toRemoteMarkers } from "./controller-settings.ts";
+
+export interface PullAgentOptions {
+  /** Name of this cluster on the hub. */
+  cluster: string;
+  /** The hub, as this agent. Its owner closes it. */
+  hub: KubeClient;
+  /** This cluster, as the account that a hub has here, with its rights and the policies on it. */
+  connectHere: () => KubeClient | Promise<KubeClient>;
+  log: Logger;
+  timing?: Partial<AgentTiming>;
+}
+
+export interface AgentTiming {
+  /** Between two signs of life. */
+  aliveMs: number;
+  /** After a failure. */
+  retryMs: number;
+  provider: Partial<ProviderTiming>;
+  watches: Partial<ReflectorTiming>;
+}
+
+const DEFAULT_TIMING: AgentTiming = { aliveMs: 20_000, retryMs: 5_000, provider: {}, watches: {} };
+/** Of a call that says something about the agent. */
+const CALL_MS = 10_000;
+
+/** Runs until the signal. Never rejects: what fails is logged and tried again. */
+export async function runPullAgent(options: PullAgentOptions, signal: AbortSignal): Promise<void> {
+  const agent = new PullAgent(options, signal);
+  try {
+    await agent.run();
+  } finally {
+    await agent.stop();
+  }
+}
+
+/** What runs once the hub is known. */
+interface Working {
+  hub: string;
+  /** Reads of the hub's Works. */
+  works: Reader;
+  /** Reads of this cluster; undefined while it does not answer. */
+  here(): Reader | undefined;
+  stop(): Promise<void>;
+}
+
+class PullAgent {
+  readonly #options: PullAgentOptions;
+  readonly #signal: AbortSignal;
+  readonly #timing: AgentTiming;
+  #here: KubeClient | undefined;
+  #working: Working | undefined;
+  #problem: string | undefined;
+
+  constructor(options: PullAgentOptions, signal: AbortSignal) {
+    this.#options = options;
+    this.#signal = signal;
+    this.#timing = { ...DEFAULT_TIMING, ...options.timing };
+  }
+
+  async run(): Promise<void> {
+    const sleeper = createSleeper();
+    while (!this.#signal.aborted) {
+      const isDone = await this.#turn().then(
+        () => true,
+        (error: unknown) => this.#recordFailure(error),
+      );
+      await sleeper.sleep(isDone ? this.#timing.aliveMs : this.#timing.retryMs, this.#signal);
+    }
+  }
+
+  async stop(): Promise<void> {
+    await this.#working?.stop();
+    await this.#here?.close();
+  }
+
+  /** @throws Error that says what hinders the agent */
+  async #turn(): Promise<void> {
+    const { cluster: name, hub, log } = this.#options;
+    const call = { signal: this.#signal, deadlineMs: CALL_MS };
+    const cluster = await hub.get(Cluster, { namespace: SYSTEM_NAMESPACE, name }, call);
+    const here = (this.#here ??= await this.#options.connectHere());
+    const report = await this.#observe(here);
+    await this.#requireSame(cluster, report);
+    const hubId = cluster.status?.hub;
+    if (hubId === undefined) throw new Error(`the platform has not taken notice of cluster ${name} yet`);
+    if (!isDeepStrictEqual(cluster.status?.agent, report))
+      await hub.patch(
+        Cluster,
+        cluster.metadata,
+        { type: "merge", body: { status: { agent: { orphans: null, kubernetes: null, ...report } } } },
+        { subresource: "status", ...call },
+      );
+    this.#working ??= this.#start(toRemoteMarkers(hubId));
+    await this.#renewLease();
+    if (this.#problem !== undefined) log.info({ cluster: name }, "the agent works again");
+    this.#problem = undefined;
+  }
+
+  #recordFailure(error: unknown): false {
+    const reason = error instanceof Error ? error.message : String(error);
+    // A token that was refused is read again.
+    if (isUnauthorized(error)) void this.#options.hub.renew().catch(() => undefined);
+    if (reason === this.#problem || this.#signal.aborted) return false;
+    this.#problem = reason;
+    const { log, cluster } = this.#options;
+    const next = isUnauthorized(error)
+      ? `the hub refuses this agent; on the hub: cup clusters add ${cluster} --pull, then the helm command that it prints`
+      : "the agent cannot do its work; it tries again";
+    log.warn({ cluster, reason }, next);
+    return false;
+  }
+
+  /** What a hub made is not for another cluster. */
+  async #requireSame({ metadata: { name }, spec, status }: Cluster, { clusterUID }: AgentReport): Promise<void> {
+    const isSame = status?.clusterUID === undefined || status.clusterUID === clusterUID;
+    if (isSame && spec.mode === "pull") return;
+    const working = this.#working;
+    this.#working = undefined;
+    await working?.stop();
+    throw new Error(
+      isSame
+        ? `the platform calls cluster ${name} by itself: its mode is ${spec.mode}`
+        : `${name} is another cluster on the hub: add this one under another name, cup clusters add NAME --pull`,
+    );
+  }
+
+  async #observe(here: KubeClient): Promise<AgentReport> {
+    const call = { signal: this.#signal, deadlineMs: CALL_MS };
+    const [{ metadata }, version, { items }] = await Promise.all([
+      here.get(Namespace, { name: "kube-system" }, call),
+      here.raw("GET", "/version", undefined, call) as Promise<{ gitVersion?: string }>,
+      here.list(BackendClass, call),
+    ]);
+    const classes = items
+      .map(({ metadata: { name }, spec: { role }, status }) => ({
+        role,
+        name,
+        ...(status?.capabilities && { capabilities: status.capabilities }),
+      }))
+      .toSorted((a, b) => (`${a.role}/${a.name}` < `${b.role}/${b.name}` ? -1 : 1));
+    const orphans = this.#working && countOrphans(this.#working);
+    return {
+      clusterUID: metadata.uid ?? "",
+      ...(version.gitVersion !== undefined && { kubernetes: version.gitVersion }),
+      classes: classes.slice(0, MAX_CLASSES),
+      ...(orphans && { orphans }),
+    };
+  }
+
+  async #renewLease(): Promise<void> {
+    const { hub, cluster } = this.#options;
+    const key = { namespace: clusterNamespace(cluster), name: AGENT_LEASE };
+    const body = { spec: { holderIdentity: cluster, renewTime: toMicroTime(new Date()) } };
+    await hub.patch(Lease, key, { type: "merge", body }, { signal: this.#signal, deadlineMs: CALL_MS });
+  }
+
+  #start(markers: RemoteMarkers): Working {
+    const { cluster, hub, log, connectHere } = this.#options;
+    const client = inNamespace(hub, clusterNamespace(cluster));
+    const informers = createInformers({ client, log, timing: this.#timing.watches });
+    const provider = createClusterProvider({ log, timing: this.#timing.provider });
+    provider.engage(AGENT_CLUSTER, { hash: AGENT_CLUSTER, connect: connectHere });
+    const abort = new AbortController();
+    const running = runControllers({
+      client,
+      controllers: [workController()],
+      informers,
+      ownership: CONTROLLER_SETTINGS,
+      remote: { provider, markers: () => markers },
+      signal: abort.signal,
+      log,
+    });
+    return {
+      hub: markers.hub,
+      works: informers.read,
+      here: () => provider.find(AGENT_CLUSTER)?.informers.read,
+      async stop() {
+        abort.abort();
+        await running.stopped;
+        await informers.close();
+        await provider.close();
+      },
+    };
+  }
+}
+
+/** Objects of the platform here that no Work holds. Undefined without any, and while they cannot be counted. */
+function countOrphans({ hub, works, here }: Working): AgentReport["orphans"] {
+  const read = here();
+  if (!read) return undefined;
+  try {
+    const known = new Set(works.list(Work).map(({ metadata }) => metadata.name));
+    const orphans = REMOVED_KINDS.flatMap((ref) => read.list(ref, { labels: { [LABELS.hub]: hub } })).filter(
+      ({ metadata }) => !known.has(metadata.labels?.[LABELS.hubOwner] ?? ""),
+    );
+    const [first] = orphans;
+    return first && { count: orphans.length, example: `${first.kind} ${keyOf(first.metadata)}` };
+  } catch (error) {
+    if (isUnreadable(error)) return undefined;
+    throw error;
+  }
+}
+
+/** Its account may list and watch there only. */
+function inNamespace(client: KubeClient, namespace: string): KubeClient {
+  return {
+    ...client,
+    list: (ref, options: ListOptions = {}) => client.list(ref, { ...options, namespace }),
+    pages: (ref, options: ListOptions = {}) => client.pages(ref, { ...options, namespace }),
+    watch: (ref, options: WatchOptions = {}) => client.watch(ref, { ...options, namespace }),
+  };
+}
