@@ -45,6 +45,7 @@ import type { HasContent } from "./shared/has-content.ts";
 import { createBrokerPace } from "./shared/osb/broker-pace.ts";
 import { createInstanceTurns } from "./shared/osb/instance-turns.ts";
 import { taskController } from "./task/task.ts";
+import { workController } from "./work/work.ts";
 
 export interface ControllersOptions {
   /** Operator policy, which may hold starts back. */
@@ -73,6 +74,11 @@ export function spokeControllers(version?: string): Controller[] {
     spokeFactsController(version),
     spokeRegistrySecretController(isOfHub),
   ];
+}
+
+/** The controller of the hub's Works, on a cluster that the hub cannot call. */
+export function pullControllers(): Controller[] {
+  return [workController()];
 }
 
 const NO_OTHER_CLUSTERS: ObserveClusters = { observe: () => undefined, onChange: () => () => undefined };

@@ -17,6 +17,8 @@ const RBAC = "rbac.authorization.k8s.io";
 export const HUB_ACCOUNT = "cupola-hub";
 /** The Secret with its token and the cluster's authority. Deleting it takes the token back. */
 export const HUB_TOKEN_SECRET = "cupola-hub-token";
+/** The Secret in which the agent of a cluster that the hub cannot call keeps its own token for the hub. */
+export const AGENT_TOKEN_SECRET = "cupola-agent-token";
 /** Its role in the namespaces that it makes; the spoke's agent binds it there. */
 export const HUB_SPACE_ROLE = "cupola-hub-secrets";
 /** Its role for ClusterBundles, by name alone. The chart binds it in the namespaces that the values of the spoke name, and nowhere else. */

@@ -20,7 +20,7 @@ import { systemObject } from "../crds/settings-object.ts";
 import { Secret } from "../kube/api/builtin.ts";
 import { createInformers, type Informers } from "../kube/cache/informers.ts";
 import type { KubeClient } from "../kube/client/client.ts";
-import { createClient } from "../kube/client/create-client.ts";
+import { createClient, type ClusterAccess } from "../kube/client/create-client.ts";
 import { runControllers, type RunControllersOptions } from "../kube/controller/run-controllers.ts";
 import { applyObjects, installManifests } from "../platform/install.ts";
 import { joinReplicas, leaseTiming, newReplicaIdentity } from "../platform/leases/replica-membership.ts";
@@ -28,12 +28,15 @@ import { CONTROLLER_SETTINGS } from "../platform/operations/controller-settings.
 import { TELEMETRY_SECRET, tokenOf } from "../platform/telemetry/telemetry-secret.ts";
 import { startTelemetry, toTelemetryAnnotations, type LocalTelemetry } from "../platform/telemetry/telemetry-server.ts";
 import { startApiServer } from "./apiserver/server.ts";
+import { startHereAgent } from "./here-agent.ts";
 import type { Home } from "./home.ts";
 
 export interface HereClustersOptions {
   home: Home;
   /** The platform's own cluster, as its administrator. */
   admin: KubeClient;
+  /** The address of that cluster, for an agent that calls it. */
+  hub: Pick<ClusterAccess, "server" | "ca">;
   log: Logger;
 }
 
@@ -104,7 +107,7 @@ async function startHereCluster(
 
 async function start(
   name: string,
-  { home, admin, log, informers }: HereClustersOptions & { informers: Informers },
+  { home, admin, hub, log, informers }: HereClustersOptions & { informers: Informers },
   disposables: AsyncDisposableStack,
 ): Promise<void> {
   const dir = join(home.dir, "clusters", name);
@@ -135,7 +138,9 @@ async function start(
     systemObject(BackendClass, "process-task", { role: "task-runner", default: true }),
   ]);
   await startRunner({ name, dir, home, admin, informers, client: connect(known.runner), log }, disposables);
-  await announce(name, admin, { server: server.url, ca: server.ca, token: known.hub });
+  const { spec } = await admin.get(Cluster, { namespace: SYSTEM_NAMESPACE, name });
+  if (spec.mode === "push") await announce(name, admin, { server: server.url, ca: server.ca, token: known.hub });
+  else startHereAgent({ cluster: name, hub, admin, log, connectHere: () => connect(known.hub) }, disposables);
 }
 
 interface RunnerOptions {

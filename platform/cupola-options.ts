@@ -7,6 +7,7 @@ import { DEFAULT_SCRATCH_BYTES } from "../blobs/scratch/scratch-space.ts";
 import { LEASE_SECONDS } from "./leases/replica-membership.ts";
 import type { WebhookListenOptions } from "./webhook-options.ts";
 import { CLUSTER_OPERATIONS, parseOperations, type Operation } from "./operations/operations.ts";
+import { addHubOptions, type HubOptions } from "./hub-options.ts";
 import { addLoginOptions, type LoginOptions } from "./login-options.ts";
 import { parseAddress, parsePort } from "./parse-address.ts";
 import { addSSHOptions, type SSHOptions } from "./ssh-options.ts";
@@ -16,7 +17,7 @@ import { addTokenIssuerOptions, type TokenIssuerOptions } from "./token-issuer-o
 
 const MEBIBYTE = 2 ** 20;
 
-export interface CupolaOptions extends LoginOptions, SSHOptions, TokenIssuerOptions, RegistryOptions {
+export interface CupolaOptions extends LoginOptions, SSHOptions, TokenIssuerOptions, RegistryOptions, HubOptions {
   operation: Operation[];
   kubeconfig?: string;
   context?: string;
@@ -42,7 +43,7 @@ export const WEBHOOK_PORT = 9443;
 /** @param argv as process.argv. @param inPod chooses some defaults. Ends the process on `--help` and on wrong options. */
 export function parseCommandLine(argv: readonly string[], inPod: boolean): CupolaOptions {
   return addTokenIssuerOptions(
-    addSSHOptions(addLoginOptions(addRegistryOptions(addServingOptions(new Command("cupola"))))),
+    addHubOptions(addSSHOptions(addLoginOptions(addRegistryOptions(addServingOptions(new Command("cupola")))))),
   )
     .description("Runs the platform, or a part of it, on a Kubernetes cluster.")
     .option("--operation <names>", "what this process does, separated by commas", parseOperationsOption, [

@@ -39,6 +39,8 @@ export interface PlatformOptions {
   ssh?: { listen?: { host: string; port: number }; address?: string };
   /** Where the proxy of route services listens; default: any port of loopback. */
   routeServices?: { listen: { host: string; port: number } };
+  /** The hub that an agent calls, where it cannot call this cluster. */
+  hub?: HubSettings;
   /** An issuer of tokens that kube-apiserver does not trust. */
   tokenIssuer?: TokenIssuerSettings;
   /** Where other replicas reach this one; default: loopback. */
@@ -64,4 +66,16 @@ export interface PlatformOptions {
   leaderIdentity?: string;
   /** Milliseconds at shutdown: how long it serves while `/readyz` is not ready (default 0), then how long open requests may take (default 5000). */
   shutdown?: { graceMs?: number; drainMs?: number };
+}
+
+export interface HubSettings {
+  /** URL of its API server. */
+  server: string;
+  ca?: string;
+  /** Name of this cluster there. */
+  cluster: string;
+  /** A token of the agent's account on the hub. @throws Error while its file cannot be read */
+  readToken(): string;
+  /** A token of the hub's account on this cluster. @throws Error while its file cannot be read */
+  readAccountToken(): string;
 }

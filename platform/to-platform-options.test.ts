@@ -45,6 +45,15 @@ test.each<[string, string[], string]>([
     [...kubeconfig, "--registry", "registry.example/cupola", "--registry-credentials", MISSING],
     `--registry-credentials ${MISSING} cannot be read: ENOENT`,
   ],
+  ["half of a hub", [...kubeconfig, "--hub", "https://hub.example"], "--hub-account-token go together"],
+  [
+    "a hub without TLS",
+    [
+      ...[...kubeconfig, "--hub", "http://hub.example", "--hub-cluster", "west"],
+      ...["--hub-token", MISSING, "--hub-account-token", MISSING],
+    ],
+    '--hub: "http://hub.example" is no address of an API server: give https://HOST:PORT',
+  ],
   ["half of an issuer", [...kubeconfig, "--user-prefix", "x"], "go with --token-issuer"],
 ])("%s", async (_what, args, message) => {
   const options = parseCommandLine(["node", "cupola", ...args], false);

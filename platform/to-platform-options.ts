@@ -6,6 +6,7 @@ import { loadInCluster, loadKubeconfig } from "../kube/client/kubeconfig.ts";
 import { readTls, type CupolaOptions } from "./cupola-options.ts";
 import type { PlatformOptions } from "./platform-options.ts";
 import { toLoginSettings } from "./login-options.ts";
+import { toHubSettings } from "./hub-options.ts";
 import { toSSHSettings } from "./ssh-options.ts";
 import { toRegistrySettings } from "./registry-options.ts";
 import { toTokenIssuerSettings } from "./token-issuer-options.ts";
@@ -29,6 +30,7 @@ export async function toPlatformOptions(
       tokenIssuer: toTokenIssuerSettings(options),
       registry: toRegistrySettings(options),
       ssh: toSSHSettings(options),
+      hub: toHubSettings(options),
     }),
     peerAddress: options.peerAddress,
     leaseSeconds: options.leaseSeconds,

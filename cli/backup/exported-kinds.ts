@@ -100,6 +100,7 @@ export const LEFT_OUT_KINDS: Readonly<Record<string, string>> = {
   Staging: "unfinished work",
   RouteBinding: MADE_AGAIN,
   PlacementDecision: MADE_AGAIN,
+  Work: MADE_AGAIN,
   Replica: "it is a process of that platform",
   SSHCode: "a code for one login, which ends within minutes",
   BackendClass: OF_INSTALLATION,

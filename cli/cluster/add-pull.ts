@@ -2,24 +2,18 @@
 import { Cluster } from "../../crds/cluster/cluster.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import { systemObject } from "../../crds/settings-object.ts";
-import { pullClusterObjects } from "../../crds/work/agent-objects.ts";
-import { AGENT_ACCOUNT, clusterNamespace, WORK_FINALIZER } from "../../crds/work/names.ts";
-import { Work } from "../../crds/work/work.ts";
-import { ConfigMap, Lease, Namespace, Role, RoleBinding, ServiceAccount } from "../../kube/api/builtin.ts";
-import type { KubeObject } from "../../kube/api/object.ts";
-import { apiVersionOf, type ResourceRef } from "../../kube/api/resource-ref.ts";
+import { clusterNamespace } from "../../crds/work/names.ts";
+import { ConfigMap } from "../../kube/api/builtin.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
-import { isForbidden, isNotFound } from "../../kube/client/errors.ts";
+import { isForbidden } from "../../kube/client/errors.ts";
 import { requestToken } from "../../platform/operations/hub-login.ts";
 import { Failure } from "../failure.ts";
 import type { Progress, Result } from "../output.ts";
-import { listControllerAccounts, type AddOptions } from "./add.ts";
+import type { AddOptions } from "./add.ts";
+import { applyObject, writeAgentObjects } from "./agent-objects.ts";
 import { toLabels } from "./segments.ts";
 
 const HOUR_SECONDS = 3600;
-const FIELD_MANAGER = "cup";
-const REFS: readonly ResourceRef[] = [Namespace, ServiceAccount, Lease, Role, RoleBinding];
-
 /** For a cluster that is there already, a new token. */
 export async function addPullCluster(
   kube: KubeClient,
@@ -71,23 +65,10 @@ async function writePullCluster(
   // The platform follows the Cluster: its rights come first.
   await writeAgentObjects(kube, name);
   const cluster = systemObject(Cluster, name, { mode: "pull" });
-  await apply(kube, Cluster, {
+  await applyObject(kube, Cluster, {
     ...cluster,
     metadata: { ...cluster.metadata, labels: labels ?? known?.metadata.labels ?? {} },
   });
-}
-
-/** The namespace of a pull cluster, and all accounts and rights there. */
-export async function writeAgentObjects(kube: KubeClient, name: string): Promise<void> {
-  for (const object of pullClusterObjects(name, await listControllerAccounts(kube))) {
-    const ref = REFS.find(({ kind }) => kind === object.kind);
-    if (ref) await apply(kube, ref, object);
-  }
-}
-
-function apply(kube: KubeClient, ref: ResourceRef, object: KubeObject): Promise<KubeObject> {
-  const draft = { ...object, apiVersion: apiVersionOf(ref), kind: ref.kind };
-  return kube.apply(ref, draft, { fieldManager: FIELD_MANAGER, force: true });
 }
 
 /** A cluster publishes it in each namespace. */
@@ -98,23 +79,4 @@ async function readAuthority(kube: KubeClient): Promise<string | undefined> {
     throw error;
   });
   return (found as { data?: Record<string, string> } | undefined)?.data?.["ca.crt"];
-}
-
-/** The account goes first, so that no agent calls any more. Nothing on the cluster is removed. */
-export async function removePullObjects(kube: KubeClient, name: string): Promise<void> {
-  const namespace = clusterNamespace(name);
-  await ignoreMissing(kube.delete(ServiceAccount, { namespace, name: AGENT_ACCOUNT }));
-  const { items } = await kube.list(Work, { namespace });
-  for (const { metadata } of items) {
-    const finalizers = (metadata.finalizers ?? []).filter((one) => one !== WORK_FINALIZER);
-    await ignoreMissing(kube.patch(Work, metadata, { type: "merge", body: { metadata: { finalizers } } }));
-    await ignoreMissing(kube.delete(Work, metadata));
-  }
-  await ignoreMissing(kube.delete(Namespace, { name: namespace }));
-}
-
-async function ignoreMissing(call: Promise<unknown>): Promise<void> {
-  await call.catch((error: unknown) => {
-    if (!isNotFound(error)) throw error;
-  });
 }

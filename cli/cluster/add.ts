@@ -5,7 +5,7 @@ import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import { HUB_ACCOUNT, HUB_TOKEN_SECRET } from "../../crds/hub-account.ts";
 import { systemObject } from "../../crds/settings-object.ts";
 import { Namespace, Role, RoleBinding, Secret } from "../../kube/api/builtin.ts";
-import { apiVersionOf, type ObjectOf, type ResourceRef } from "../../kube/api/resource-ref.ts";
+import { apiVersionOf, type ResourceRef } from "../../kube/api/resource-ref.ts";
 import type { Draft, KubeClient } from "../../kube/client/client.ts";
 import { createClient } from "../../kube/client/create-client.ts";
 import { KubeError } from "../../kube/client/errors.ts";
@@ -15,6 +15,7 @@ import { deriveHubToken } from "../../platform/peers/address-token.ts";
 import { TELEMETRY_SECRET, tokenOf } from "../../platform/telemetry/telemetry-secret.ts";
 import { Failure } from "../failure.ts";
 import type { Progress, Result } from "../output.ts";
+import { listControllerAccounts } from "./agent-objects.ts";
 import { awaitReady } from "./clusters.ts";
 import { toLabels } from "./segments.ts";
 
@@ -173,16 +174,6 @@ async function writeCredentials(
     subjects,
   });
 }
-
-/** The accounts of the processes that run controllers. None on a laptop. */
-export async function listControllerAccounts(kube: KubeClient): Promise<Subject[]> {
-  const { items } = await kube.list(RoleBinding, { namespace: SYSTEM_NAMESPACE });
-  return items
-    .filter(({ roleRef }) => roleRef?.kind === Role.kind && roleRef.name === "cupola-controllers")
-    .flatMap((binding) => binding.subjects ?? []);
-}
-
-type Subject = NonNullable<ObjectOf<typeof RoleBinding>["subjects"]>[number];
 
 async function apply(kube: KubeClient, ref: ResourceRef, object: Draft): Promise<void> {
   await kube.apply(

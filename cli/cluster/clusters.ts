@@ -7,6 +7,7 @@ import { systemObject } from "../../crds/settings-object.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { isAlreadyExists } from "../../kube/client/errors.ts";
 import { Failure } from "../failure.ts";
+import { writeAgentObjects } from "./agent-objects.ts";
 import { table, type Progress, type Result } from "../output.ts";
 
 /** How long a command waits for a cluster. */
@@ -87,7 +88,7 @@ export async function addHere(
   { pull, progress }: { pull: boolean; progress: Progress },
 ): Promise<Result> {
   const object = systemObject(Cluster, name, { mode: pull ? "pull" : "push" });
-  if (pull) await (await import("./add-pull.ts")).writeAgentObjects(kube, name);
+  if (pull) await writeAgentObjects(kube, name);
   try {
     await kube.create(Cluster, { ...object, metadata: { ...object.metadata, labels: { [HERE_LABEL]: "running" } } });
   } catch (error) {

@@ -15,7 +15,7 @@ import { confirm } from "../confirm.ts";
 import { Failure } from "../failure.ts";
 import type { Progress, Result } from "../output.ts";
 import { roleName, secretName } from "./add.ts";
-import { removePullObjects } from "./add-pull.ts";
+import { removePullObjects } from "./agent-objects.ts";
 import { getCluster } from "./clusters.ts";
 
 const POLL_MS = 1_000;

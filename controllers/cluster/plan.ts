@@ -140,7 +140,7 @@ function toUsable(
   };
 }
 
-/** Of a pull cluster's objects that no Work holds. None while there never were any. */
+/** Says whether a pull cluster has objects that no Work holds. No condition while it never had any. */
 export function toWorkConditions({ metadata: { name }, status }: Cluster): ConditionDraft[] {
   const type = "WorksMissing";
   const orphans = status?.agent?.orphans;

@@ -1,14 +1,11 @@
 // On a cluster of mode pull: makes the objects that the hub's Works hold, and reports their statuses. It removes an object only for a Work that tells it to.
-import { LABELS } from "../../crds/labels.ts";
-import { LRP } from "../../crds/lrp/lrp.ts";
 import { RouteBinding } from "../../crds/route-binding/route-binding.ts";
-import { TaskRun } from "../../crds/task-run/task-run.ts";
-import { secretCopyName, WORK_FINALIZER } from "../../crds/work/names.ts";
+import { secretCopyName, WORK_FINALIZER, workName } from "../../crds/work/names.ts";
 import { findWorkKind, manifestOf, toWorkStatus } from "../../crds/work/remote-object.ts";
 import { Work } from "../../crds/work/work.ts";
 import { Namespace, Secret } from "../../kube/api/builtin.ts";
 import type { KubeObject } from "../../kube/api/object.ts";
-import { apiVersionOf, type ResourceRef } from "../../kube/api/resource-ref.ts";
+import type { Reader } from "../../kube/cache/reader.ts";
 import type { Draft, KubeClient } from "../../kube/client/client.ts";
 import {
   defineController,
@@ -20,17 +17,13 @@ import {
   type RemoteCluster,
 } from "../../kube/controller/controller.ts";
 import { secretsOf } from "../shared/cluster-secrets.ts";
+import { findRemoved, planSecret, REMOVED_KINDS, requireManifest, type Manifest } from "./plan.ts";
 
 /** The agent's own cluster, among those that it knows. */
 export const AGENT_CLUSTER = "here";
 
 /** The namespace comes by another Work. */
 const NAMESPACE_MS = 500;
-
-/** Kinds that a Work's deletion removes. Namespaces stay, as where the hub calls the cluster. */
-export const REMOVED_KINDS: readonly ResourceRef[] = [LRP, TaskRun, RouteBinding];
-
-type Manifest = NonNullable<ReturnType<typeof manifestOf>>;
 
 /** Its primary kind is on the hub; its children are on the agent's own cluster. */
 export function workController(): Controller {
@@ -51,17 +44,13 @@ export function workController(): Controller {
   });
 }
 
-async function reconcileWork(work: Work, { clusters, client, now: _now }: ReconcileContext): Promise<ReconcileResult> {
+async function reconcileWork(work: Work, { clusters, client, read }: ReconcileContext): Promise<ReconcileResult> {
   const here = clusters.find(AGENT_CLUSTER);
   if (!here) return { keepStatus: true };
-  const manifest = manifestOf(work);
-  if (!manifest || manifest.metadata.labels?.[LABELS.hub] !== clusters.markers?.hub)
-    throw new NotReady("Malformed", "this Work holds no object of the platform that the agent may make", {
-      isFailure: true,
-    });
-  if (manifest.kind === Namespace.kind)
-    return { remote: { owner: work.metadata.name, children: {}, ensured: { [AGENT_CLUSTER]: [manifest] } } };
-  requireNamespace(here, manifest);
+  const manifest = requireManifest(work, clusters.markers?.hub);
+  // It is made with the first object in it, and is not missed afterwards.
+  if (manifest.kind === Namespace.kind) return {};
+  const namespace = findNamespace(here, work, { manifest, read });
   const ref = findWorkKind(manifest.kind ?? "");
   const found = ref && here.listOwned(ref, work.metadata.name)[0];
   const secrets = found ? [] : await copySecrets(work, manifest, client);
@@ -69,17 +58,25 @@ async function reconcileWork(work: Work, { clusters, client, now: _now }: Reconc
     remote: {
       owner: work.metadata.name,
       children: { [AGENT_CLUSTER]: [manifest] },
-      ensured: { [AGENT_CLUSTER]: secrets },
+      ensured: { [AGENT_CLUSTER]: [...namespace, ...secrets] },
     },
     status: { ...toWorkStatus(manifest.kind ?? "", found?.["status"]) },
   };
 }
 
-function requireNamespace({ read }: RemoteCluster, { metadata: { namespace = "" } }: Manifest): void {
-  if (read.find(Namespace, { name: namespace })) return;
-  throw new NotReady("NamespaceMissing", `namespace ${namespace} of the platform does not exist on this cluster yet`, {
-    requeueAfterMs: NAMESPACE_MS,
-  });
+/** Empty where the namespace exists. */
+function findNamespace(
+  here: RemoteCluster,
+  work: Work,
+  { manifest, read }: { manifest: Manifest; read: Reader },
+): Draft[] {
+  const name = manifest.metadata.namespace ?? "";
+  if (here.read.find(Namespace, { name })) return [];
+  const key = { namespace: work.metadata.namespace, name: workName(Namespace.kind, { name }) };
+  const found = read.find(Work, key);
+  const namespace = found && manifestOf(found);
+  if (namespace) return [namespace];
+  throw new NotReady("NamespaceMissing", `no Work holds the namespace ${name}`, { requeueAfterMs: NAMESPACE_MS });
 }
 
 /** The Secrets that the object names, for its namespace. */
@@ -95,22 +92,14 @@ function copySecrets(work: Work, manifest: Manifest, hub: KubeClient): Promise<D
           requeueAfterMs: 1_000,
           isFailure: true,
         });
-      return {
-        apiVersion: apiVersionOf(Secret),
-        kind: Secret.kind,
-        metadata: { namespace, name, labels: copy.metadata.labels ?? {} },
-        ...(copy.type !== undefined && { type: copy.type }),
-        data: copy.data ?? {},
-        immutable: true,
-      };
+      return planSecret({ ...(namespace !== undefined && { namespace }), name }, copy);
     }),
   );
 }
 
-/** Only what the hub tells to remove goes: a Work may be deleted by accident, with its namespace, for example. */
 function finalizeWork(work: Work, { clusters }: ReconcileContext): FinalizeResult {
-  const ref = findWorkKind(work.spec.kind);
-  if (!work.spec.remove || !ref || !REMOVED_KINDS.includes(ref)) return undefined;
+  const ref = findRemoved(work);
+  if (!ref) return undefined;
   const here = clusters.find(AGENT_CLUSTER);
   if (!here) return { keepStatus: true, ready: { status: "False", reason: "Unreadable", message: "" } };
   const left: KubeObject[] = here.listOwned(ref, work.metadata.name);

@@ -1,4 +1,4 @@
-// What a cluster of mode pull has on the hub: a namespace, the account of its agent with the least rights, and the rights of the platform's processes there.
+// Objects of a cluster of mode pull on the hub: a namespace, the account of its agent with the least rights, and the rights of the platform's processes there.
 import type { KubeObject } from "../../kube/api/object.ts";
 import { Cluster } from "../cluster/cluster.ts";
 import { SYSTEM_NAMESPACE, WORKLOADS_GROUP } from "../groups.ts";
@@ -8,7 +8,7 @@ import { Work } from "./work.ts";
 const RBAC = "rbac.authorization.k8s.io";
 const LEASES = { apiGroups: ["coordination.k8s.io"], resources: ["leases"], resourceNames: [AGENT_LEASE] };
 
-/** Of the agent, in its namespace. Policies confine its patches (policies.ts). */
+/** Rights of the agent in its namespace. Policies confine its patches (policies.ts). */
 const AGENT_RULES: readonly object[] = [
   { apiGroups: [WORKLOADS_GROUP], resources: [Work.plural], verbs: ["get", "list", "watch", "patch"] },
   { apiGroups: [WORKLOADS_GROUP], resources: [`${Work.plural}/status`], verbs: ["patch"] },
@@ -17,7 +17,7 @@ const AGENT_RULES: readonly object[] = [
   { apiGroups: [""], resources: ["serviceaccounts/token"], resourceNames: [AGENT_ACCOUNT], verbs: ["create"] },
 ];
 
-/** Of the processes that run controllers, there. */
+/** Rights of the processes that run controllers, there. */
 const PLATFORM_RULES: readonly object[] = [
   {
     apiGroups: [WORKLOADS_GROUP],

@@ -66,7 +66,7 @@ export function toWork(cluster: string, ref: ResourceRef, object: Draft): Draft 
   };
 }
 
-/** `manager`: who counts as the one that applied the object. Undefined for a Work that holds none. */
+/** `manager` counts as the one that applied the object. Undefined for a Work that holds none. */
 export function toRemoteObject(work: Work, manager: string): KubeObject | undefined {
   const manifest = manifestOf(work);
   if (!manifest) return undefined;

@@ -36,11 +36,6 @@ export const Work = defineKind({
       .describe("Set before the Work is deleted. Without it the agent keeps the object when the Work goes."),
   }),
   status: readyStatus({
-    appliedGeneration: z
-      .int()
-      .min(0)
-      .optional()
-      .describe("metadata.generation of the Work that the agent applied last."),
     lrp: LRP.status.optional().describe("Status of the LRP there."),
     taskRun: TaskRun.status.optional().describe("Status of the TaskRun there."),
     routeBinding: RouteBinding.status.optional().describe("Status of the RouteBinding there."),

@@ -26,14 +26,16 @@ export interface HubLogin {
   renew(hub: KubeClient, signal: AbortSignal): Promise<void>;
 }
 
-/** @throws Error when there is no token at all */
-export async function createHubLogin(cluster: string, store: TokenStore, log: Logger): Promise<HubLogin> {
-  let tokens = [...(await store.load())];
-  if (tokens.length === 0) throw new Error("there is no token for the hub; on the hub: cup clusters add NAME --pull");
+/** Tokens are loaded with the first request. */
+export function createHubLogin(cluster: string, store: TokenStore, log: Logger): HubLogin {
+  let tokens: string[] = [];
   const credentials: CredentialSource = async ({ renew } = {}) => {
     // The hub refused the first one.
-    if (renew) tokens = tokens.length > 1 ? tokens.slice(1) : [...(await store.load())];
-    return toCredentials({ kind: "token", token: tokens[0] ?? "" });
+    if (renew) tokens = tokens.slice(1);
+    if (tokens.length === 0) tokens = [...(await store.load())];
+    const [token] = tokens;
+    if (token === undefined) throw new Error("there is no token for the hub; on the hub: cup clusters add NAME --pull");
+    return toCredentials({ kind: "token", token });
   };
   const renewOnce = async (hub: KubeClient, signal: AbortSignal): Promise<number> => {
     const { token, expiresAt } = await requestToken(hub, cluster, signal);

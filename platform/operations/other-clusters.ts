@@ -34,6 +34,7 @@ const AT_A_TIME = 4;
  */
 export async function listElsewhere(read: Reader, clusters: ReachableClusters | undefined): Promise<Workloads> {
   const names = listNames(read);
+  requireNoOrphans(read);
   const found: Workloads = { lrps: [], taskRuns: [] };
   for (let first = 0; first < names.length; first += AT_A_TIME) {
     const some = await Promise.all(names.slice(first, first + AT_A_TIME).map((name) => listOn(name, clusters)));
@@ -43,6 +44,12 @@ export async function listElsewhere(read: Reader, clusters: ReachableClusters | 
     }
   }
   return found;
+}
+
+/** The agent of a pull cluster counts objects of which the platform knows nothing else. */
+function requireNoOrphans(read: Reader): void {
+  for (const { metadata, status } of read.list(Cluster))
+    if (status?.agent?.orphans) throw toUnread(metadata.name, "objects there have no Work");
 }
 
 function listNames(read: Reader): string[] {

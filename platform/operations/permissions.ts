@@ -16,6 +16,7 @@ import { ENV_KEY } from "../../controllers/shared/env-snapshot.ts";
 import { Claim } from "../../crds/claim/claim.ts";
 import { LABELS } from "../../crds/labels.ts";
 import { BROKER_CREDENTIALS_SECRET, SPACE_CREDENTIALS_SECRETS } from "../../crds/service-broker/credentials.ts";
+import { AGENT_TOKEN_SECRET } from "../../crds/hub-account.ts";
 import { SSH_KEY } from "../../crds/ssh-key.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import { REGISTRY_SECRET } from "../../crds/registry-secret.ts";
@@ -64,6 +65,7 @@ const SYSTEM_SECRETS: Partial<Record<Operation, readonly string[]>> = {
     BROKER_CREDENTIALS_SECRET,
     ...SPACE_CREDENTIALS_SECRETS,
   ],
+  agent: [AGENT_TOKEN_SECRET],
   "local-router": [ROUTE_SERVICE_KEYS.secretName],
   "route-service": [ROUTE_SERVICE_KEYS.secretName],
   "ssh-proxy": [SSH_KEY.secretName],
@@ -73,7 +75,11 @@ const SYSTEM_SECRETS: Partial<Record<Operation, readonly string[]>> = {
 const SYSTEM_PERMISSIONS: Partial<Record<Operation, readonly Permission[]>> = {
   policies: POLICY_SYSTEM_PERMISSIONS,
   // Admission policies know the platform's identities by it.
-  agent: [{ resource: Claim, verbs: ["create"] }, ...FACTS_PERMISSIONS],
+  agent: [
+    { resource: Claim, verbs: ["create"] },
+    { resource: Secret, verbs: ["patch"], names: [AGENT_TOKEN_SECRET] },
+    ...FACTS_PERMISSIONS,
+  ],
   webhook: WEBHOOK_SYSTEM_PERMISSIONS,
   "route-service": ROUTE_SERVICE_SYSTEM_PERMISSIONS,
 };

@@ -1,7 +1,9 @@
 // The agent of a cluster of mode pull: calls the hub, makes what its Works say on this cluster, and says every 20 s that it is alive.
 import { isDeepStrictEqual } from "node:util";
 import type { Logger } from "pino";
-import { AGENT_CLUSTER, REMOVED_KINDS, workController } from "../../controllers/work/work.ts";
+import { pullControllers } from "../../controllers/controllers.ts";
+import { REMOVED_KINDS } from "../../controllers/work/plan.ts";
+import { AGENT_CLUSTER } from "../../controllers/work/work.ts";
 import { BackendClass } from "../../crds/backend-class/backend-class.ts";
 import { Cluster, MAX_CLASSES, type AgentReport } from "../../crds/cluster/cluster.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
@@ -44,7 +46,7 @@ export interface AgentTiming {
 }
 
 const DEFAULT_TIMING: AgentTiming = { aliveMs: 20_000, retryMs: 5_000, provider: {}, watches: {} };
-/** Of a call that says something about the agent. */
+/** Deadline of the agent's own calls. */
 const CALL_MS = 10_000;
 
 /** Runs until the signal. Never rejects: what fails is logged and tried again. */
@@ -57,7 +59,7 @@ export async function runPullAgent(options: PullAgentOptions, signal: AbortSigna
   }
 }
 
-/** What runs once the hub is known. */
+/** Runs once the hub is known. */
 interface Working {
   hub: string;
   /** Reads of the hub's Works. */
@@ -134,7 +136,7 @@ class PullAgent {
     return false;
   }
 
-  /** What a hub made is not for another cluster. */
+  /** Works are for the cluster for which they were made. */
   async #requireSame({ metadata: { name }, spec, status }: Cluster, { clusterUID }: AgentReport): Promise<void> {
     const isSame = status?.clusterUID === undefined || status.clusterUID === clusterUID;
     if (isSame && spec.mode === "pull") return;
@@ -187,7 +189,7 @@ class PullAgent {
     const abort = new AbortController();
     const running = runControllers({
       client,
-      controllers: [workController()],
+      controllers: pullControllers(),
       informers,
       ownership: CONTROLLER_SETTINGS,
       remote: { provider, markers: () => markers },

@@ -15,6 +15,7 @@ import {
   listTranslatorSingletons,
   type Backend,
 } from "./backends.ts";
+import { createAgentWork } from "./agent-work.ts";
 import { createPolicySingleton } from "./policies.ts";
 import { createBlobRemovalTask } from "./blob-removal.ts";
 import { createWatchAudit } from "./watch-audit.ts";
@@ -213,6 +214,6 @@ function listControllerSingletons(context: PlatformContext, backends: readonly B
   const policies = operations.includes("policies") ? createPolicySingleton({ informers, log, membership }) : undefined;
   return [
     ...listTranslatorSingletons(operations),
-    ...[removal, localRouter, policies].filter((post) => post !== undefined),
+    ...[removal, localRouter, policies, createAgentWork(context)].filter((post) => post !== undefined),
   ];
 }

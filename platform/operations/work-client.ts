@@ -26,7 +26,7 @@ export interface WorkClientOptions {
   /** The platform's own cluster. Its owner closes it. */
   hub: KubeClient;
   cluster: string;
-  /** Who applies, as in RemoteMarkers. */
+  /** The field manager, as in RemoteMarkers. */
   manager: string;
   /** How long a Lease counts that its agent does not renew. */
   silentMs: number;

@@ -62,7 +62,7 @@ export async function addPlayedAgent({
       await agent.start();
     },
     async start() {
-      const login = await createHubLogin(
+      const login = createHubLogin(
         cluster,
         { load: () => Promise.resolve(tokens), save: (one) => Promise.resolve(void (tokens = [one])) },
         log,

@@ -24,7 +24,7 @@ export interface Spoke {
   /** Between the hub and it. */
   link: Link;
   runner: PlayedRunner;
-  /** Of a spoke in mode pull. The link is then its way to the hub. */
+  /** Set for a spoke in mode pull. The link is then its way to the hub. */
   agent?: PlayedAgent;
 }
 

@@ -1,6 +1,6 @@
 // Clusters of mode pull: the hub writes Works, an agent on the cluster calls and carries them out. One app runs on the hub, a pushed and a pulled cluster.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { removePullObjects } from "../../../cli/cluster/add-pull.ts";
+import { removePullObjects } from "../../../cli/cluster/agent-objects.ts";
 import { App } from "../../../crds/app/app.ts";
 import { Cluster } from "../../../crds/cluster/cluster.ts";
 import { SYSTEM_NAMESPACE } from "../../../crds/groups.ts";

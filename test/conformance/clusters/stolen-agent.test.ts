@@ -89,7 +89,7 @@ function stolenAgentTests(server: string, start: () => Promise<Server>): void {
     test("it does what an agent needs", async () => {
       const key = { namespace: OWN, name: work };
       await agent.get(Secret, { namespace: OWN, name: "copy" });
-      await agent.patch(Work, key, merge({ status: { appliedGeneration: 1 } }), status);
+      await agent.patch(Work, key, merge({ status: { observedGeneration: 1 } }), status);
       await agent.patch(Lease, { namespace: OWN, name: AGENT_LEASE }, merge({ spec: { holderIdentity: "west" } }));
       const cluster = { namespace: SYSTEM_NAMESPACE, name: "west" };
       await agent.get(Cluster, cluster);

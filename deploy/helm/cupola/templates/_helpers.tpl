@@ -20,6 +20,11 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{- if eq (.Values.mode | default "hub") "spoke" }}true{{ end -}}
 {{- end }}
 
+{{/* "true" for a spoke whose agent calls the hub. An upgrade with --reuse-values from a release without the values has none. */}}
+{{- define "cupola.callsHub" -}}
+{{- if and (include "cupola.isSpoke" .) ((.Values.agent).hub).url }}true{{ end -}}
+{{- end }}
+
 {{/* "true" where the SSH proxy runs. An upgrade with --reuse-values from a release without the value has none. */}}
 {{- define "cupola.hasSSH" -}}
 {{- if and (.Values.ssh).enabled (not (include "cupola.isSpoke" .)) }}true{{ end -}}
