@@ -7,7 +7,8 @@ import { IsolationSegment } from "../../crds/isolation-segment/isolation-segment
 import { PlacementDecision } from "../../crds/placement-decision/placement-decision.ts";
 import { isFinished } from "../../crds/task/sequence.ts";
 import { Task } from "../../crds/task/task.ts";
-import { Role, RoleBinding, Secret } from "../../kube/api/builtin.ts";
+import { clusterNamespace } from "../../crds/work/names.ts";
+import { Namespace, Role, RoleBinding, Secret } from "../../kube/api/builtin.ts";
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { isNotFound } from "../../kube/client/errors.ts";
@@ -237,7 +238,6 @@ function toStuck(name: string, held: readonly PlacementDecision[]): Failure {
 
 async function forgetObjects(kube: KubeClient, name: string, text: string): Promise<Result> {
   const key = { namespace: SYSTEM_NAMESPACE, name };
-  const mode = (await kube.find(Cluster, key))?.spec.mode;
   await deleteIfThere(kube, Cluster, key);
   const deadline = Date.now() + FORGET_DEADLINE_MS;
   while (await kube.find(Cluster, key)) {
@@ -250,7 +250,7 @@ async function forgetObjects(kube: KubeClient, name: string, text: string): Prom
   await deleteIfThere(kube, RoleBinding, { namespace: SYSTEM_NAMESPACE, name: roleName(name) });
   await deleteIfThere(kube, Role, { namespace: SYSTEM_NAMESPACE, name: roleName(name) });
   await deleteIfThere(kube, Secret, { namespace: SYSTEM_NAMESPACE, name: secretName(name) });
-  if (mode === "pull") await removePullObjects(kube, name);
+  if (await kube.find(Namespace, { name: clusterNamespace(name) })) await removePullObjects(kube, name);
   return { json: { name, removed: true }, text: [text] };
 }
 

@@ -116,12 +116,6 @@ describe.skipIf(reason)("the chart", () => {
       { ...VALUES, api: { ...VALUES.api, ingress: { traefik: { caSecretName: "authority" } } } },
       "belongs to api.tls.secretName",
     ],
-    [
-      "half a hub",
-      { ...VALUES, mode: "spoke", agent: { hub: { url: "https://hub.example.org" } } },
-      "agent.hub.url, agent.hub.cluster and agent.hub.token go together",
-    ],
-    ["a hub of a hub", { ...VALUES, agent: { hub: { url: "https://hub.example.org" } } }, "set mode=spoke"],
     ["cf ssh without a login by token", { ...VALUES, ssh: { enabled: true } }, "set api.tokenLogin.hosts"],
     [
       "a Gateway without a name",
@@ -132,33 +126,6 @@ describe.skipIf(reason)("the chart", () => {
     const { code, output } = await helm(["template", "cupola", CHART], values);
     expect(code).not.toBe(0);
     expect(output).toContain(words);
-  });
-
-  test("leads the agent of a spoke that cannot be called to its hub", async () => {
-    const hub = { url: "https://hub.example.org:6443", cluster: "west", token: "secret", ca: "UEVN" };
-    const objects = await render({ ...VALUES, mode: "spoke", agent: { hub } });
-    const pods = objects
-      .filter(({ kind }) => kind === "Deployment")
-      .map(({ metadata, spec }) => ({
-        name: metadata.name,
-        pod: spec?.template?.spec,
-      }));
-    const agent = pods.find(({ name }) => name === "cupola-agent")?.pod;
-    expect(agent?.containers[0]?.args).toEqual(
-      expect.arrayContaining([
-        "--hub=https://hub.example.org:6443",
-        "--hub-cluster=west",
-        "--hub-token=/etc/cupola/hub/token",
-        "--hub-ca=/etc/cupola/hub/ca.crt",
-        "--hub-account-token=/etc/cupola/hub-account/token",
-      ]),
-    );
-    expect(agent?.volumes.map(({ name }) => name)).toEqual(expect.arrayContaining(["hub", "hub-account"]));
-    expect(JSON.stringify(pods)).not.toContain('secret"');
-    const join = objects.find(({ kind, metadata }) => kind === "Secret" && metadata.name === "cupola-agent-join");
-    expect(join?.data).toEqual({ token: "c2VjcmV0", "ca.crt": "UEVN" });
-    const others = pods.filter(({ name }) => name !== "cupola-agent").map(({ pod }) => JSON.stringify(pod));
-    expect(others.filter((text) => text.includes("--hub"))).toEqual([]);
   });
 
   test("refuses another namespace than the platform's", async () => {
