@@ -16,7 +16,7 @@ export interface HereAgentOptions {
 }
 
 export function startHereAgent(
-  { cluster, hub: access, admin, connectHere, log: parent }: HereAgentOptions,
+  { cluster, hub: { server, ca = "" }, admin, connectHere, log: parent }: HereAgentOptions,
   disposables: AsyncDisposableStack,
 ): void {
   const log = parent.child({ cluster });
@@ -27,7 +27,8 @@ export function startHereAgent(
   };
   const login = createHubLogin(cluster, tokens, log);
   const hub = createClient({
-    ...access,
+    server,
+    ca,
     auth: login.credentials,
     userAgent: "cupola-agent",
     fieldManager: "cupola-agent",

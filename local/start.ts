@@ -103,12 +103,7 @@ async function start(options: LocalOptions, disposables: AsyncDisposableStack): 
   const platform = await startPlatform(platformOptions(options, { ...access, token: tokens.platform }));
   disposables.defer(() => platform.stop({ instances: "end" }));
   await seedOnce(doOnce, admin);
-  const clusters = await startHereClusters({
-    home,
-    admin,
-    hub: { server: access.server, ca: access.ca },
-    log: options.log,
-  });
+  const clusters = await startHereClusters({ home, admin, hub: access, log: options.log });
   disposables.defer(() => clusters.stop());
   writeKubeconfig(home, access, tokens);
   const ports = { port: portOf(platform.url), kubePort: portOf(server.url) };

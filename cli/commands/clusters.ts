@@ -29,6 +29,14 @@ export function addClusters(program: Command): void {
     .description("other clusters on which apps run")
     .addHelpText("after", example("cup clusters", "cup clusters add west --here"))
     .action(withKube(async (kube) => (await import("../cluster/clusters.ts")).listClusters(kube)));
+  addJoining(clusters);
+  addVerbs(clusters);
+  addLeaving(clusters);
+  addRemoval(clusters);
+  addDeletes(clusters);
+}
+
+function addJoining(clusters: Command): void {
   clusters
     .command("add <name>")
     .description("add a cluster: one with the chart in mode spoke, or one on this machine")
@@ -61,10 +69,6 @@ export function addClusters(program: Command): void {
         return (await import("../cluster/add.ts")).addCluster(kube, name, { ...options, progress });
       }),
     );
-  addVerbs(clusters);
-  addLeaving(clusters);
-  addRemoval(clusters);
-  addDeletes(clusters);
 }
 
 function addVerbs(clusters: Command): void {

@@ -52,12 +52,7 @@ export function clusterController({ observe, onChange }: ObserveClusters): Contr
     reads: [PlacementDecision, ...OWNER_KINDS],
     finalizer: CLUSTER_FINALIZER,
     finalize: ({ metadata: { name } }, { read }) => planGivingUp(name, countHolding(name, read)),
-    sources: [
-      (enqueue, signal) => {
-        const stop = onChange((name) => enqueue({ namespace: SYSTEM_NAMESPACE, name }));
-        signal.addEventListener("abort", stop, { once: true });
-      },
-    ],
+    sources: [followObservations(onChange)],
 
     async reconcile(cluster, context) {
       const { name } = cluster.metadata;
@@ -83,6 +78,13 @@ export function clusterController({ observe, onChange }: ObserveClusters): Contr
       };
     },
   });
+}
+
+function followObservations(onChange: ObserveClusters["onChange"]): NonNullable<Controller["sources"]>[number] {
+  return (enqueue, signal) => {
+    const stop = onChange((name) => enqueue({ namespace: SYSTEM_NAMESPACE, name }));
+    signal.addEventListener("abort", stop, { once: true });
+  };
 }
 
 /** Milliseconds for which a cluster has been asked; Infinity for one of which something is known. */

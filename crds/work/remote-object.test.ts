@@ -11,7 +11,7 @@ import type { Work } from "./work.ts";
 
 const metadata = { name: "shop", namespace: "dev", labels: { [LABELS.hub]: "hub-1" } };
 const identity = { guid: "guid", name: "name" };
-const destination = { appGUID: "app", processType: "web", port: 8080 };
+const destination = { appGUID: "app", app: "shop", processType: "web", port: 8080 };
 
 function route(destinations: readonly object[]): Draft {
   const spec = {

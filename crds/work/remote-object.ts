@@ -38,15 +38,21 @@ export function findWorkKind(kind: string): ResourceRef | undefined {
 export function manifestOf({ spec }: Work): (Draft & { metadata: { name: string } }) | undefined {
   const ref = findWorkKind(spec.kind);
   const manifest = spec.manifest as Partial<Draft> | undefined;
-  const { name, namespace, labels, annotations } = manifest?.metadata ?? {};
-  if (!ref || typeof name !== "string" || (ref.namespaced && typeof namespace !== "string")) return undefined;
-  const metadata = {
+  const metadata = ref && toMetadata(ref, manifest?.metadata ?? {});
+  return metadata && { ...manifest, apiVersion: apiVersionOf(ref), kind: ref.kind, metadata };
+}
+
+function toMetadata(
+  { namespaced }: ResourceRef,
+  { name, namespace, labels, annotations }: Draft["metadata"],
+): (Draft["metadata"] & { name: string }) | undefined {
+  if (typeof name !== "string" || (namespaced && typeof namespace !== "string")) return undefined;
+  return {
     name,
-    ...(ref.namespaced && namespace !== undefined && { namespace }),
+    ...(namespaced && namespace !== undefined && { namespace }),
     ...(labels && { labels }),
     ...(annotations && { annotations }),
   };
-  return { ...manifest, apiVersion: apiVersionOf(ref), kind: ref.kind, metadata };
 }
 
 /** A new Work. The platform's marks of the object select it. */
@@ -87,7 +93,7 @@ export function toRemoteObject(work: Work, manager: string): KubeObject | undefi
           manager,
           operation: "Apply",
           fieldsType: "FieldsV1",
-          fieldsV1: { ...toFields(manifest), ...toMetadata(manifest) },
+          fieldsV1: { ...toFields(manifest), ...toMetadataFields(manifest) },
         },
       ],
     },
@@ -125,7 +131,7 @@ export function toWorkStatus(kind: string, status: unknown): Partial<Status> {
 
 type Fields = Record<string, unknown>;
 
-function toMetadata({ metadata: { labels, annotations } }: Draft): Fields {
+function toMetadataFields({ metadata: { labels, annotations } }: Draft): Fields {
   return { "f:metadata": toFields({ ...(labels && { labels }), ...(annotations && { annotations }) }) };
 }
 

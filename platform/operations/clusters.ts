@@ -68,8 +68,15 @@ export function startClusters(context: ClustersOptions): Clusters {
     },
     async engage(clusters) {
       if (clusters.length > 0) hub.markers ??= toRemoteMarkers(await readHubId(client));
-      const manager = hub.markers?.fieldManager ?? "";
-      await engageAll(clusters, { client, manager, silentMs, provider, problems, facts, telemetry });
+      await engageAll(clusters, {
+        client,
+        manager: hub.markers?.fieldManager ?? "",
+        silentMs,
+        provider,
+        problems,
+        facts,
+        telemetry,
+      });
     },
     onError: (err) => log.warn({ err }, "clusters cannot be engaged; retrying"),
   });

@@ -66,19 +66,25 @@ export function createWorkClient(options: WorkClientOptions): KubeClient {
       if (method !== "GET" || path !== "/version") throw toUnsupported(`${method} ${path}`);
       return agent.requireAlive();
     },
-    update: () => Promise.reject(toUnsupported("update")),
-    updateStatus: () => Promise.reject(toUnsupported("updateStatus")),
-    patch: () => Promise.reject(toUnsupported("patch")),
-    review: () => Promise.reject(toUnsupported("review")),
-    stream: () => Promise.reject(toUnsupported("stream")),
-    webSocket: () => Promise.reject(toUnsupported("webSocket")),
-    as: () => {
-      throw toUnsupported("as");
-    },
+    ...UNSUPPORTED,
     renew: () => Promise.resolve(),
     close: () => Promise.resolve(),
   };
 }
+
+const refuse = (what: string) => () => Promise.reject(toUnsupported(what));
+
+const UNSUPPORTED = {
+  update: refuse("update"),
+  updateStatus: refuse("updateStatus"),
+  patch: refuse("patch"),
+  review: refuse("review"),
+  stream: refuse("logs and stats"),
+  webSocket: refuse("webSocket"),
+  as: () => {
+    throw toUnsupported("as");
+  },
+};
 
 function isClass(ref: ResourceRef): boolean {
   return resourceId(ref) === resourceId(BackendClass);

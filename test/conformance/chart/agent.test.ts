@@ -34,7 +34,7 @@ describe.skipIf(reason)("the chart of a cluster that its hub cannot call", () =>
     const file = join(folder, "values.yaml");
     writeFileSync(file, stringify({ ...IMAGE, ...values }));
     const env = { HELM_CACHE_HOME: folder, HELM_CONFIG_HOME: folder, HELM_DATA_HOME: folder };
-    const command = [binary, "template", "cupola", CHART, "-n", "cupola-system", "-f", file];
+    const command: [string, ...string[]] = [binary, "template", "cupola", CHART, "-n", "cupola-system", "-f", file];
     return runCommand(command, { cwd: folder, deadlineMs: 60_000, env });
   }
 
