@@ -61,14 +61,13 @@ export function clusterController({ observe, onChange }: ObserveClusters): Contr
       const read = seen && { ...seen, isRead: remote !== undefined };
       const askingMs = countAsking(asking, name, { isAsking: isStillAsking(read), now: context.now().getTime() });
       const { reachable, ready } = planConditions(cluster, staysReachable(cluster, askingMs) ? ANSWERING : read);
-      const silence = planSilence(cluster, reachable, context.now());
       const told = remote && (await facts.read(name, remote.client, context.now()));
       const orphans = remote && (await settleOrphans(cluster, remote, context));
       return {
         status: {
           ...toHub(context.clusters.markers),
           ...toFacts(cluster, seen, told),
-          ...silence,
+          ...planSilence(cluster, reachable, context.now()),
           ...(remote && toContents(remote)),
           ...orphans?.status,
         },

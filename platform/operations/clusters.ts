@@ -62,21 +62,11 @@ export function startClusters(context: ClustersOptions): Clusters {
   const hub: { markers?: RemoteMarkers } = {};
   const stop = followClusters({
     list: () => (store.synced ? store.list({ namespace: SYSTEM_NAMESPACE }) : undefined),
-    onChange(listener) {
-      const stops = [store.onChange(listener), store.onStateChange(listener)];
-      return () => stops.forEach((end) => end());
-    },
+    onChange: (listener) => onAnyChange(store, listener),
     async engage(clusters) {
       if (clusters.length > 0) hub.markers ??= toRemoteMarkers(await readHubId(client));
-      await engageAll(clusters, {
-        client,
-        manager: hub.markers?.fieldManager ?? "",
-        silentMs,
-        provider,
-        problems,
-        facts,
-        telemetry,
-      });
+      const manager = hub.markers?.fieldManager ?? "";
+      await engageAll(clusters, { client, manager, silentMs, provider, problems, facts, telemetry });
     },
     onError: (err) => log.warn({ err }, "clusters cannot be engaged; retrying"),
   });
@@ -92,6 +82,15 @@ export function startClusters(context: ClustersOptions): Clusters {
     onTelemetryChange: (listener) => telemetry.onChange(listener),
     ...toObservations(provider, facts, problems),
   };
+}
+
+/** Of its objects, or of whether they can be read. */
+function onAnyChange(
+  store: { onChange(listener: () => void): () => void; onStateChange(listener: () => void): () => void },
+  listener: () => void,
+): () => void {
+  const stops = [store.onChange(listener), store.onStateChange(listener)];
+  return () => stops.forEach((end) => end());
 }
 
 function toObservations(
