@@ -84,7 +84,7 @@ export function startClusters(context: ClustersOptions): Clusters {
   };
 }
 
-/** Of its objects, or of whether they can be read. */
+/** Calls the listener when an object of the store changes, and when it becomes readable or unreadable. */
 function onAnyChange(
   store: { onChange(listener: () => void): () => void; onStateChange(listener: () => void): () => void },
   listener: () => void,
