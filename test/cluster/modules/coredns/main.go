@@ -4,6 +4,7 @@ package main
 import (
 	_ "github.com/coredns/coredns/plugin/cache"
 	_ "github.com/coredns/coredns/plugin/errors"
+	_ "github.com/coredns/coredns/plugin/forward"
 	_ "github.com/coredns/coredns/plugin/health"
 	_ "github.com/coredns/coredns/plugin/hosts"
 	_ "github.com/coredns/coredns/plugin/kubernetes"
@@ -16,7 +17,7 @@ import (
 )
 
 func init() {
-	dnsserver.Directives = []string{"health", "ready", "errors", "log", "cache", "template", "hosts", "kubernetes"}
+	dnsserver.Directives = []string{"health", "ready", "errors", "log", "cache", "template", "hosts", "kubernetes", "forward"}
 }
 
 func main() { coremain.Run() }
