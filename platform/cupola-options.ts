@@ -10,6 +10,7 @@ import { CLUSTER_OPERATIONS, parseOperations, type Operation } from "./operation
 import { addHubOptions, type HubOptions } from "./hub-options.ts";
 import { addLoginOptions, type LoginOptions } from "./login-options.ts";
 import { parseAddress, parsePort } from "./parse-address.ts";
+import { addInternalDNSOptions, type InternalDNSOptions } from "./internal-dns-options.ts";
 import { addSSHOptions, type SSHOptions } from "./ssh-options.ts";
 import { addRegistryOptions, type RegistryOptions } from "./registry-options.ts";
 import { readOptionFile } from "./read-option-file.ts";
@@ -17,7 +18,8 @@ import { addTokenIssuerOptions, type TokenIssuerOptions } from "./token-issuer-o
 
 const MEBIBYTE = 2 ** 20;
 
-export interface CupolaOptions extends LoginOptions, SSHOptions, TokenIssuerOptions, RegistryOptions, HubOptions {
+export interface CupolaOptions
+  extends LoginOptions, InternalDNSOptions, SSHOptions, TokenIssuerOptions, RegistryOptions, HubOptions {
   operation: Operation[];
   kubeconfig?: string;
   context?: string;
@@ -43,7 +45,11 @@ export const WEBHOOK_PORT = 9443;
 /** @param argv as process.argv. @param inPod chooses some defaults. Ends the process on `--help` and on wrong options. */
 export function parseCommandLine(argv: readonly string[], inPod: boolean): CupolaOptions {
   return addTokenIssuerOptions(
-    addHubOptions(addSSHOptions(addLoginOptions(addRegistryOptions(addServingOptions(new Command("cupola")))))),
+    addHubOptions(
+      addInternalDNSOptions(
+        addSSHOptions(addLoginOptions(addRegistryOptions(addServingOptions(new Command("cupola"))))),
+      ),
+    ),
   )
     .description("Runs the platform, or a part of it, on a Kubernetes cluster.")
     .option("--operation <names>", "what this process does, separated by commas", parseOperationsOption, [

@@ -35,6 +35,8 @@ export interface PlatformOptions {
   authorization?: AuthorizationMode;
   /** How clients without a kubeconfig log in; default: under no host name. */
   login?: LoginSettings;
+  /** Where the DNS server of internal domains answers; default: any port of loopback. */
+  internalDNS?: { host: string; port: number };
   /** The SSH proxy: where it listens, in the process that runs it, and `host:port` as clients see it. */
   ssh?: { listen?: { host: string; port: number }; address?: string };
   /** Where the proxy of route services listens; default: any port of loopback. */

@@ -49,6 +49,7 @@ import { toOperationPermissions } from "./operations/permissions.ts";
 import { waitUntilReady } from "./startup.ts";
 import { startClusterRelay } from "./telemetry/cluster-relay.ts";
 import { startRouteServiceOperation } from "./route-services/start-route-services.ts";
+import { startInternalDNS } from "./internal-dns/start-internal-dns.ts";
 import { startHubLogs } from "./telemetry/hub-logs.ts";
 import { startLogsOperation } from "./telemetry/start-logs.ts";
 import { startClusters } from "./operations/clusters.ts";
@@ -219,6 +220,7 @@ async function startOperations(
   await startTelemetryOperations(context, peerServers, handlers);
   if (operations.includes("webhook")) await startWebhookOperation(context);
   if (operations.includes("route-service")) await startRouteServiceOperation(context);
+  if (operations.includes("internal-dns")) await startInternalDNS(context);
   const sshAddress = await startSSH(context);
   if (operations.includes("api") && peerServers) handlers.api = startApiOperation(context, { peerServers, sshAddress });
   if (operations.includes("controllers")) {

@@ -31,6 +31,7 @@ export async function toPlatformOptions(
       registry: toRegistrySettings(options),
       ssh: toSSHSettings(options),
       hub: toHubSettings(options),
+      internalDNS: options.internalDnsListen,
     }),
     peerAddress: options.peerAddress,
     leaseSeconds: options.leaseSeconds,

@@ -1,6 +1,7 @@
 // Maintains a Route's RouteBinding and its claim on the address.
 import { App } from "../../crds/app/app.ts";
 import { BackendClass } from "../../crds/backend-class/backend-class.ts";
+import { routerOf } from "../../crds/backend-class/choose-router.ts";
 import { findRouterGroup, type RouterGroup } from "../../crds/backend-class/router-group.ts";
 import { Claim } from "../../crds/claim/claim.ts";
 import { routeNameIn } from "../../crds/claim/rules.ts";
@@ -132,7 +133,8 @@ async function reconcileRoute(
   if (!domain) return { labels, ...planDomainMissing(route, tenancy) };
   const obstacle = await ensureAddress(route, domain, context, apiHosts);
   if (obstacle) return obstacle.keepStatus ? obstacle : { labels, ...obstacle };
-  const router = chooseClass(read.list(BackendClass), { role: "router", className: domain.spec.router });
+  const classes = read.list(BackendClass);
+  const router = chooseClass(classes, { role: "router", className: routerOf(domain, classes) });
   const binding = read.find(RouteBinding, { namespace, name: routeBindingName(route) });
   const targets = route.spec.destinations.map((destination) => toTarget(route, destination, context));
   const bindings = read.byIndex(ServiceBinding, ROUTE_INDEX, routeKey(namespace, route.metadata.name));

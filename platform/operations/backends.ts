@@ -6,6 +6,7 @@ import { createHostBuilder } from "../../backends/builders/host/host.ts";
 import type { RemoteProcesses } from "../../backends/remote-process.ts";
 import { gatewayRouter } from "../../backends/routers/gateway/gateway.ts";
 import { ingressRouter } from "../../backends/routers/ingress/ingress.ts";
+import { internalDNSRouter } from "../../backends/routers/internal-dns/internal-dns.ts";
 import { createKeyring } from "../../backends/routers/local/route-service-key.ts";
 import { createLocalRouter } from "../../backends/routers/local/local.ts";
 import {
@@ -133,6 +134,7 @@ const TRANSLATOR_CONTROLLERS: Partial<Record<Operation, () => Controller[]>> = {
   "job-runner": jobRunner,
   "ingress-router": ingressRouter,
   "gateway-router": gatewayRouter,
+  "internal-dns": internalDNSRouter,
   "dns-records": () => [dnsRecordsController()],
 };
 

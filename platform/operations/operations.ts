@@ -14,6 +14,7 @@ export const OPERATIONS = {
   "job-runner": "runs tasks as Jobs (class job)",
   "ingress-router": "serves routes by Ingress (class ingress)",
   "gateway-router": "serves routes by HTTPRoutes of the Gateway API (class gateway)",
+  "internal-dns": "serves internal domains by names in the cluster's DNS (class internal-dns)",
   "dns-records": "writes a DNSEndpoint of external-dns for each host whose apps are placed on clusters",
   policies: "puts operator policy in force: kinds of constraints, their ValidatingAdmissionPolicies, and the audit",
   webhook: "refuses taken names, and what operator policy denies by reading other objects, early and in friendly words",

@@ -5,6 +5,7 @@ import { LIST_WATCH_VERBS, permissionsOf } from "../../kube/controller/permissio
 import { toResourceRules, type Permission, type ResourceRule } from "../../kube/rbac/resource-rules.ts";
 import { IMPERSONATOR_ROLE } from "../../api/identity/token-issuer.ts";
 import { API_PERMISSIONS } from "../../api/access/platform-permissions.ts";
+import { INTERNAL_DNS_KINDS } from "../../backends/routers/internal-dns/internal-dns.ts";
 import { ROUTE_SERVICE_KEYS } from "../../backends/routers/local/route-service-key.ts";
 import { policyControllers, spokeControllers } from "../../controllers/controllers.ts";
 import { listControllerPermissions } from "../../controllers/shared/permissions.ts";
@@ -203,6 +204,7 @@ function listDeclaredPermissions(operation: Operation): Permission[] {
     ...(operation === "agent" ? spokeControllers().flatMap(permissionsOf) : []),
     ...(operation === "webhook" ? WEBHOOK_PERMISSIONS : []),
     ...(PERMISSIONS_OF[operation] ?? []),
+    ...(operation === "internal-dns" ? INTERNAL_DNS_KINDS.map(toWatchPermission) : []),
     ...(operation === "logs"
       ? [...POD_LOG_PERMISSIONS, ...INSTANCE_PROBLEM_PERMISSIONS, ...REPLICA_LOG_PERMISSIONS]
       : []),

@@ -121,7 +121,10 @@ export function kubeProxyConfig({ name, dir, address }: NodeSettings): string {
   });
 }
 
-/** Two server blocks: `template` and `kubernetes` in one would answer NXDOMAIN to everything. */
+/** Where CoreDNS asks for internal names of Cupola, once that is installed. */
+export const INTERNAL_DNS = "10.96.0.53";
+
+/** Several server blocks: `template` and `kubernetes` in one would answer NXDOMAIN to everything. */
 export const COREFILE = `cluster.local:53 in-addr.arpa:53 {
   errors
   ready :8181
@@ -130,6 +133,10 @@ export const COREFILE = `cluster.local:53 in-addr.arpa:53 {
     ttl 2
   }
   cache 2
+}
+apps.internal:53 {
+  errors
+  forward . ${INTERNAL_DNS}
 }
 .:53 {
   template ANY ANY . {

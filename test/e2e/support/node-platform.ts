@@ -15,6 +15,7 @@ import { DEVELOPER, LOCAL_DOMAIN, LOCAL_ORG } from "../../../local/seed.ts";
 import { provideBinary } from "../../cluster/binaries.ts";
 import { writeBuilderImage, writeRunImage } from "../../cluster/images/buildpack-images.ts";
 import { startNode, type TestNode } from "../../cluster/node/node.ts";
+import { INTERNAL_DNS } from "../../cluster/node/settings.ts";
 import { TCP_PORTS } from "../../cluster/node/traefik.ts";
 import { startNodeFront, type NodeFront } from "./node-front.ts";
 import { CHART, createOperator, type Operator } from "./operator.ts";
@@ -56,6 +57,8 @@ export interface NodePlatformOptions {
   metricsServer?: boolean;
   /** Whether NetworkPolicies are enforced. Not unless said. */
   networkPolicy?: boolean;
+  /** Whether names of internal domains are served. Not unless said. */
+  internalDNS?: boolean;
   /** Whether the builder image builds Python, Java and Go, too: some 600 MB more. */
   languages?: boolean;
 }
@@ -72,6 +75,7 @@ export async function startNodePlatform({
   replicas = 1,
   from,
   languages = false,
+  internalDNS = false,
   ...parts
 }: NodePlatformOptions = {}): Promise<NodePlatform> {
   const helm = await provideBinary("helm");
@@ -94,7 +98,7 @@ export async function startNodePlatform({
     rmSync(home, { recursive: true, force: true, maxRetries: 5 });
   };
   try {
-    const values = { ...toValues(node, front.port), replicas };
+    const values = { ...toValues(node, front.port, internalDNS), replicas };
     const checkout = from === undefined ? undefined : await checkOut(home, from);
     await operator.pushCupola(`${CUPOLA_IMAGE}:${TAG}`, checkout);
     await prepare(operator, node, { home, languages });
@@ -144,7 +148,7 @@ async function pushBuilder(operator: Operator, host: string, { home, languages }
   for (const folder of [run, builder]) rmSync(folder, { recursive: true });
 }
 
-function toValues({ registry, nodes, hostAddress }: TestNode, port: number): InstalledValues {
+function toValues({ registry, nodes, hostAddress }: TestNode, port: number, internalDNS: boolean): InstalledValues {
   const { host, username, password } = registry;
   return {
     image: { repository: `${host}/${CUPOLA_IMAGE}`, tag: TAG, pullSecrets: [{ name: PULL_SECRET }] },
@@ -169,6 +173,7 @@ function toValues({ registry, nodes, hostAddress }: TestNode, port: number): Ins
     // Brokers of spaces and log drains of users beside the tests.
     spaceNetwork: { "broker-egress-cidrs": `${hostAddress}/32` },
     routers: {
+      "internal-dns": { enabled: internalDNS, clusterIP: internalDNS ? INTERNAL_DNS : "" },
       gateway: {
         enabled: true,
         name: "public",

@@ -35,6 +35,11 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{- if and (.Values.routeServices).enabled (not (include "cupola.isSpoke" .)) }}true{{ end -}}
 {{- end }}
 
+{{/* "true" where names of internal domains are served. */}}
+{{- define "cupola.hasInternalDNS" -}}
+{{- if and (get .Values.routers "internal-dns" | default dict).enabled (not (include "cupola.isSpoke" .)) }}true{{ end -}}
+{{- end }}
+
 {{- define "cupola.sshAddress" -}}
 {{- .Values.ssh.address | default (printf "%s:%d" (urlParse .Values.api.publicUrl).hostname (int .Values.ssh.service.port)) -}}
 {{- end }}
@@ -71,6 +76,9 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{- end -}}
 {{- if include "cupola.hasRouteServices" . -}}
 {{- $components = append $components (dict "name" "route-service" "operations" (list "route-service")) -}}
+{{- end -}}
+{{- if include "cupola.hasInternalDNS" . -}}
+{{- $components = append $components (dict "name" "internal-dns" "operations" (list "internal-dns")) -}}
 {{- end -}}
 {{- if .Values.runners.deployment.enabled -}}
 {{- $components = append $components (dict "name" "instance-index" "operations" (list "instance-index")) -}}
@@ -157,6 +165,7 @@ data:
 {{- define "cupola.sshPort" }}2222{{ end }}
 {{- /* Also in crds/route-service-proxy.ts. */}}
 {{- define "cupola.routeServicePort" }}8080{{ end }}
+{{- define "cupola.internalDNSPort" }}5353{{ end }}
 
 {{/* Names under which clients reach the API, as a list in YAML. */}}
 {{- define "cupola.apiHosts" -}}

@@ -1,0 +1,89 @@
+// Answers DNS questions over UDP and TCP, within bounds: an answer is computed from memory, and a client that is slow is left.
+import { createSocket } from "node:dgram";
+import { once } from "node:events";
+import { createServer, type Socket } from "node:net";
+import { type DNSAnswer, type DNSQuestion, readQuestion, writeAnswer, writeFormatError } from "./dns-message.ts";
+
+/** What every resolver takes over UDP; longer answers go over TCP. */
+const MAX_UDP_BYTES = 512;
+const MAX_TCP_BYTES = 65_535;
+const MAX_CONNECTIONS = 200;
+const MAX_QUESTIONS_OF_CONNECTION = 100;
+const IDLE_MS = 5_000;
+
+export interface DNSServer {
+  /** The same for UDP and TCP. */
+  port: number;
+  close(): Promise<void>;
+}
+
+interface DNSServerOptions {
+  host: string;
+  port: number;
+  answer: (question: DNSQuestion) => DNSAnswer;
+  /** Told of errors of the sockets, which go on. */
+  onError: (error: unknown) => void;
+}
+
+/** @throws Error when the port is taken */
+export async function startDNSServer({ host, port, answer, onError }: DNSServerOptions): Promise<DNSServer> {
+  const reply = (message: Buffer, maxBytes: number): Buffer | undefined => {
+    const question = readQuestion(message);
+    if (!question) return undefined;
+    return "malformed" in question ? writeFormatError(question) : writeAnswer(question, answer(question), maxBytes);
+  };
+  const connections = new Set<Socket>();
+  const tcp = createServer((socket) => {
+    connections.add(socket);
+    socket.on("close", () => connections.delete(socket));
+    serveConnection(socket, (message) => reply(message, MAX_TCP_BYTES));
+  });
+  tcp.maxConnections = MAX_CONNECTIONS;
+  tcp.listen(port, host);
+  await once(tcp, "listening");
+  tcp.on("error", onError);
+  const bound = (tcp.address() as { port: number }).port;
+  const udp = createSocket({ type: host.includes(":") ? "udp6" : "udp4" }, (message, { address, port: from }) => {
+    const bytes = reply(message, MAX_UDP_BYTES);
+    // A port of 0 in a forged packet throws.
+    if (bytes && from > 0) udp.send(bytes, from, address, () => undefined);
+  });
+  try {
+    udp.bind(bound, host);
+    await once(udp, "listening");
+  } catch (error) {
+    tcp.close();
+    throw error;
+  }
+  udp.on("error", onError);
+  return {
+    port: bound,
+    async close() {
+      const closed = Promise.all([once(udp, "close"), once(tcp, "close")]);
+      udp.close();
+      tcp.close();
+      for (const socket of connections) socket.destroy();
+      await closed;
+    },
+  };
+}
+
+/** Each message follows its length. */
+function serveConnection(socket: Socket, reply: (message: Buffer) => Buffer | undefined): void {
+  let pending = Buffer.alloc(0);
+  let questions = 0;
+  socket.setTimeout(IDLE_MS, () => socket.destroy());
+  socket.on("error", () => socket.destroy());
+  socket.on("data", (chunk: Buffer) => {
+    pending = Buffer.concat([pending, chunk]);
+    while (pending.length >= 2 && pending.length >= 2 + pending.readUInt16BE(0)) {
+      const end = 2 + pending.readUInt16BE(0);
+      const bytes = ++questions <= MAX_QUESTIONS_OF_CONNECTION ? reply(pending.subarray(2, end)) : undefined;
+      pending = pending.subarray(end);
+      if (!bytes) return void socket.destroy();
+      const length = Buffer.alloc(2);
+      length.writeUInt16BE(bytes.length);
+      socket.write(Buffer.concat([length, bytes]));
+    }
+  });
+}
