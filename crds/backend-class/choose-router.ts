@@ -1,4 +1,4 @@
-// Which router class a domain's routes have: the one that it names; an internal domain that names none has the class for internal names, where there is one.
+// The router class of a domain's routes: the one that it names; an internal domain that names none has the class for internal names, where there is one.
 import type { Domain } from "../domain/domain.ts";
 import type { BackendClass } from "./backend-class.ts";
 

@@ -14,11 +14,11 @@ export async function startInternalDNS({
 }: PlatformContext): Promise<number> {
   const names = watchNames(informers);
   disposables.defer(() => names.release());
-  readiness.addCheck("internal-dns", () => names.view().isSynced || "caches not synced");
+  readiness.addCheck("internal-dns", () => names.isSynced() || "caches not synced");
   let turn = 0;
   const server = await startDNSServer({
     ...(options.internalDNS ?? { host: "127.0.0.1", port: 0 }),
-    answer: (question) => resolve(question, names.view(), turn++),
+    answer: (question) => resolve(question, names, turn++),
     onError: (err) => log.error({ err }, "a socket of the DNS server failed"),
   });
   disposables.defer(() => server.close());

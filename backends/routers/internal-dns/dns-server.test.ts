@@ -28,8 +28,8 @@ const INSTANCES: Record<string, LrpInstance[]> = {
 };
 const toBinding = (hostname: string): RouteBinding => ({ spec: { hostname } }) as RouteBinding;
 const view: NamesView = {
-  isSynced: true,
-  domains: ["apps.internal", "other.internal"],
+  isSynced: () => true,
+  listDomains: () => ["apps.internal", "other.internal"],
   findBinding: (hostname) =>
     hostname in INSTANCES && hostname !== "0.shop.apps.internal" ? toBinding(hostname) : undefined,
   listInstances: ({ spec }) => INSTANCES[spec.hostname] ?? [],
@@ -92,7 +92,10 @@ test("more addresses than a packet has go over TCP, a hundred at most, each answ
 });
 
 test("before the caches are filled no name is said to be missing", async () => {
-  state = { ...view, isSynced: false };
+  const notSynced = () => {
+    throw new Error("not synced");
+  };
+  state = { isSynced: () => false, listDomains: notSynced, findBinding: notSynced, listInstances: notSynced };
   await expect(resolver.resolve4("none.apps.internal")).rejects.toMatchObject({ code: "ESERVFAIL" });
   state = view;
 });

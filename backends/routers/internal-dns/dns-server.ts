@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { createServer, type Socket } from "node:net";
 import { type DNSAnswer, type DNSQuestion, readQuestion, writeAnswer, writeFormatError } from "./dns-message.ts";
 
-/** What every resolver takes over UDP; longer answers go over TCP. */
+/** Every resolver takes so much over UDP; longer answers go over TCP. */
 const MAX_UDP_BYTES = 512;
 const MAX_TCP_BYTES = 65_535;
 const MAX_CONNECTIONS = 200;

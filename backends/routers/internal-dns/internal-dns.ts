@@ -13,7 +13,7 @@ import { destinationNamespace, type RouteDestination } from "../services/plan.ts
 import { judgeInstances } from "../services/ready-instances.ts";
 import type { NamesView } from "./resolve.ts";
 
-/** What it does not have is left to the default router. */
+/** Routes of other domains are left to the default router. */
 export const internalDNSCapabilities: Readonly<Record<string, string>> = {
   internal: "dns",
   crossSpace: "true",
@@ -65,24 +65,22 @@ const NOT_INTERNAL = {
 } as const;
 
 /** The names as the caches have them. `release` ends the watches. */
-export function watchNames(informers: Informers): { view(): NamesView; release(): void } {
+export function watchNames(informers: Informers): NamesView & { release(): void } {
   const domains = informers.ensure(Domain);
   const bindings = informers.ensure(RouteBinding, {
     indexes: { [HOST_INDEX]: (binding) => (isServed(binding) ? [binding.spec.hostname.toLowerCase()] : []) },
   });
   const lrps = informers.ensure(LRP);
-  const handles: readonly Pick<InformerHandle<never>, "release">[] = [domains, bindings, lrps];
   return {
-    view: () => ({
-      isSynced: [domains, bindings, lrps].every(({ store }) => store.synced),
-      domains: domains.store
+    isSynced: () => [domains, bindings, lrps].every(({ store }) => store.synced),
+    listDomains: () =>
+      domains.store
         .list({ namespace: SYSTEM_NAMESPACE })
         .flatMap(({ spec }) => (spec.internal ? [spec.name.toLowerCase()] : [])),
-      findBinding: (hostname) => bindings.store.byIndex(HOST_INDEX, hostname)[0],
-      listInstances: (binding) =>
-        binding.spec.destinations.flatMap((destination) => instancesOf(binding, destination, lrps)),
-    }),
-    release: () => handles.forEach((handle) => handle.release()),
+    findBinding: (hostname) => bindings.store.byIndex(HOST_INDEX, hostname)[0],
+    listInstances: (binding) =>
+      binding.spec.destinations.flatMap((destination) => instancesOf(binding, destination, lrps)),
+    release: () => [domains, bindings, lrps].forEach((handle) => handle.release()),
   };
 }
 

@@ -15,9 +15,9 @@ import {
 
 export interface NamesView {
   /** Whether all caches are filled; until then nothing is known to be missing. */
-  isSynced: boolean;
-  /** Names of internal domains. */
-  domains: readonly string[];
+  isSynced(): boolean;
+  /** Names of internal domains. The caches throw until they are filled, here and below. */
+  listDomains(): readonly string[];
   findBinding(hostname: string): RouteBinding | undefined;
   /** Instances of all destinations of the binding. */
   listInstances(binding: RouteBinding): readonly LrpInstance[];
@@ -29,8 +29,8 @@ const MAX_ADDRESSES = 100;
 /** @param turn where in the list of addresses the answer begins, so that clients which take the first spread */
 export function resolve(question: DNSQuestion, view: NamesView, turn: number): DNSAnswer {
   if (!isQuery(question)) return { rcode: RCODES.notImplemented, addresses: [] };
-  if (!view.isSynced) return { rcode: RCODES.serverFailure, addresses: [] };
-  const zone = view.domains.find((domain) => question.name === domain || question.name.endsWith(`.${domain}`));
+  if (!view.isSynced()) return { rcode: RCODES.serverFailure, addresses: [] };
+  const zone = view.listDomains().find((domain) => question.name === domain || question.name.endsWith(`.${domain}`));
   if (zone === undefined || question.class !== CLASS_IN) return { rcode: RCODES.refused, addresses: [] };
   // The domain itself has no address, but it exists.
   if (question.name === zone) return { rcode: RCODES.noError, addresses: [], zone };

@@ -41,7 +41,7 @@ export async function runServiceChaos(world: ServiceWorld, seed: number): Promis
   const killer = new LeaderKiller(world, kills, broken);
   world.setIntercept(killer.intercept);
   try {
-    const ends = await Promise.all(services.map((load) => runService(world, load, broken)));
+    const ends = await settleAll(services.map((load) => runService(world, load, broken)));
     const wanted = new Set([...before, ...ends.flatMap(({ paths }) => paths)]);
     return { faults: [...(await findFaults(world, wanted)), ...killer.refusals], kills: killer.done };
   } catch (error) {
@@ -49,6 +49,12 @@ export async function runServiceChaos(world: ServiceWorld, seed: number): Promis
   } finally {
     world.setIntercept(undefined);
   }
+}
+
+/** Waits for all, also after a failure: a load that goes on would be found in the next seed's outcome. @throws the first failure */
+async function settleAll<T>(work: readonly Promise<T>[]): Promise<T[]> {
+  await Promise.allSettled(work);
+  return Promise.all(work);
 }
 
 /** Kills the leader where the schedule says so, answers 500 for what is broken, and keeps refusals. */

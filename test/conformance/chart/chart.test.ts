@@ -188,6 +188,37 @@ describe.skipIf(reason)("the chart", () => {
     expect(await render({ ...VALUES, ssh: null })).not.toEqual([]);
   });
 
+  test("names of internal domains are served where the values say so, at the address that they name", async () => {
+    const named = (objects: Rendered[]): string[] => objects.map(({ kind, metadata }) => `${kind} ${metadata.name}`);
+    const without = named(await render(VALUES));
+    const routers = { "internal-dns": { enabled: true, clusterIP: "10.96.0.53" } };
+    const objects = await render({ ...VALUES, routers });
+    expect(
+      named(objects)
+        .filter((name) => !without.includes(name))
+        .toSorted(),
+    ).toEqual([
+      "ClusterRole cupola-internal-dns",
+      "ClusterRoleBinding cupola-internal-dns.internal-dns",
+      "Deployment cupola-internal-dns",
+      "PodDisruptionBudget cupola-internal-dns",
+      "Role cupola-internal-dns",
+      "RoleBinding cupola-internal-dns.internal-dns",
+      "Service cupola-internal-dns",
+      "ServiceAccount cupola-internal-dns",
+    ]);
+    const find = (kind: string): Rendered | undefined =>
+      objects.find((one) => one.kind === kind && one.metadata.name === "cupola-internal-dns");
+    expect(find("Deployment")?.spec?.template?.spec.containers[0]?.args).toContain(
+      "--internal-dns-listen=0.0.0.0:5353",
+    );
+    expect(JSON.stringify(find("Service"))).toContain('"clusterIP":"10.96.0.53"');
+    expect(JSON.stringify(objects.filter(({ kind }) => kind === "ConfigMap"))).toContain("{ name: internal-dns }");
+    const spoke = JSON.stringify(await render({ ...VALUES, mode: "spoke", routers }));
+    expect(spoke).not.toContain("name: internal-dns");
+    expect(spoke).not.toContain("cupola-internal-dns");
+  });
+
   test("DNS records are written where the values say so, on a hub, with the addresses of its routers", async () => {
     const routers = { ingress: { enabled: true, addresses: ["192.0.2.7", "2001:db8::7"] } };
     const roleOf = (objects: Rendered[]): unknown => rulesOf(objects, "ClusterRole", "dns-records");

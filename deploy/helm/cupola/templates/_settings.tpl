@@ -1,7 +1,7 @@
 {{/* Objects of our own kinds that the values describe. */}}
 {{- define "cupola.settings" -}}
 {{- $isSpoke := include "cupola.isSpoke" . }}
-{{- range $role, $classes := dict "builder" (ternary (dict) .Values.builders (eq $isSpoke "true")) "runner" .Values.runners "task-runner" .Values.taskRunners "router" .Values.routers }}
+{{- range $role, $classes := dict "builder" (ternary (dict) .Values.builders (eq $isSpoke "true")) "runner" .Values.runners "task-runner" .Values.taskRunners "router" (ternary (omit .Values.routers "internal-dns") .Values.routers (eq $isSpoke "true")) }}
 {{- range $name, $class := omit $classes "default" }}
 {{- if and $class.enabled (include "cupola.hasClass" (dict "root" $ "name" $name)) }}
 ---
