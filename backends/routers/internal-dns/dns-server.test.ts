@@ -100,6 +100,19 @@ test("before the caches are filled no name is said to be missing", async () => {
   state = view;
 });
 
+test("an answer that cannot be given is SERVFAIL, and the server goes on", async () => {
+  state = {
+    ...view,
+    listDomains: () => {
+      throw new Error("parked");
+    },
+  };
+  await expect(resolver.resolve4("shop.apps.internal")).rejects.toMatchObject({ code: "ESERVFAIL" });
+  state = view;
+  expect(faults.splice(0)).toMatchObject([{ message: "parked" }]);
+  expect(await resolver.resolve4("0.shop.apps.internal")).toEqual(["10.244.0.5"]);
+});
+
 const header = (flags: number, questions: number): number[] => [
   7,
   7,

@@ -2,7 +2,14 @@
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
 import { createServer, type Socket } from "node:net";
-import { type DNSAnswer, type DNSQuestion, readQuestion, writeAnswer, writeFormatError } from "./dns-message.ts";
+import {
+  type DNSAnswer,
+  type DNSQuestion,
+  RCODES,
+  readQuestion,
+  writeAnswer,
+  writeFormatError,
+} from "./dns-message.ts";
 
 /** Every resolver takes so much over UDP; longer answers go over TCP. */
 const MAX_UDP_BYTES = 512;
@@ -21,16 +28,26 @@ interface DNSServerOptions {
   host: string;
   port: number;
   answer: (question: DNSQuestion) => DNSAnswer;
-  /** Told of errors of the sockets, which go on. */
+  /** Called with errors of the sockets and of `answer`, which the server outlives. */
   onError: (error: unknown) => void;
 }
 
 /** @throws Error when the port is taken */
 export async function startDNSServer({ host, port, answer, onError }: DNSServerOptions): Promise<DNSServer> {
+  const answerSafely = (question: DNSQuestion): DNSAnswer => {
+    try {
+      return answer(question);
+    } catch (error) {
+      onError(error);
+      return { rcode: RCODES.serverFailure, addresses: [] };
+    }
+  };
   const reply = (message: Buffer, maxBytes: number): Buffer | undefined => {
     const question = readQuestion(message);
     if (!question) return undefined;
-    return "malformed" in question ? writeFormatError(question) : writeAnswer(question, answer(question), maxBytes);
+    return "malformed" in question
+      ? writeFormatError(question)
+      : writeAnswer(question, answerSafely(question), maxBytes);
   };
   const connections = new Set<Socket>();
   const tcp = createServer((socket) => {

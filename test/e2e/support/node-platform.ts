@@ -98,7 +98,7 @@ export async function startNodePlatform({
     rmSync(home, { recursive: true, force: true, maxRetries: 5 });
   };
   try {
-    const values = { ...toValues(node, front.port, internalDNS), replicas };
+    const values = { ...toValues(node, front.port, { internalDNS, isEnforced: parts.networkPolicy }), replicas };
     const checkout = from === undefined ? undefined : await checkOut(home, from);
     await operator.pushCupola(`${CUPOLA_IMAGE}:${TAG}`, checkout);
     await prepare(operator, node, { home, languages });
@@ -148,7 +148,13 @@ async function pushBuilder(operator: Operator, host: string, { home, languages }
   for (const folder of [run, builder]) rmSync(folder, { recursive: true });
 }
 
-function toValues({ registry, nodes, hostAddress }: TestNode, port: number, internalDNS: boolean): InstalledValues {
+/** `isEnforced`: NetworkPolicies are. Then builds need a way to the registry beside the cluster. */
+interface NodeValues {
+  internalDNS: boolean;
+  isEnforced?: boolean | undefined;
+}
+
+function toValues({ registry, nodes, hostAddress }: TestNode, port: number, values: NodeValues): InstalledValues {
   const { host, username, password } = registry;
   return {
     image: { repository: `${host}/${CUPOLA_IMAGE}`, tag: TAG, pullSecrets: [{ name: PULL_SECRET }] },
@@ -171,9 +177,15 @@ function toValues({ registry, nodes, hostAddress }: TestNode, port: number, inte
     ],
     admins: { users: ["admin"] },
     // Brokers of spaces and log drains of users beside the tests.
-    spaceNetwork: { "broker-egress-cidrs": `${hostAddress}/32` },
+    spaceNetwork: {
+      "broker-egress-cidrs": `${hostAddress}/32`,
+      ...(values.isEnforced && {
+        "same-space": "allow",
+        "build-egress-cidrs": `${host.replace(/:\d+$/, "")}/32`,
+      }),
+    },
     routers: {
-      "internal-dns": { enabled: internalDNS, clusterIP: internalDNS ? INTERNAL_DNS : "" },
+      "internal-dns": { enabled: values.internalDNS, clusterIP: values.internalDNS ? INTERNAL_DNS : "" },
       gateway: {
         enabled: true,
         name: "public",
