@@ -1,5 +1,5 @@
 // Answers DNS questions over UDP and TCP, within bounds: an answer is computed from memory, and a client that is slow is left.
-import { createSocket } from "node:dgram";
+import { createSocket, type Socket as UDPSocket } from "node:dgram";
 import { once } from "node:events";
 import { createServer, type Socket } from "node:net";
 import {
@@ -32,23 +32,11 @@ interface DNSServerOptions {
   onError: (error: unknown) => void;
 }
 
+type Reply = (message: Buffer, maxBytes: number) => Buffer | undefined;
+
 /** @throws Error when the port is taken */
 export async function startDNSServer({ host, port, answer, onError }: DNSServerOptions): Promise<DNSServer> {
-  const answerSafely = (question: DNSQuestion): DNSAnswer => {
-    try {
-      return answer(question);
-    } catch (error) {
-      onError(error);
-      return { rcode: RCODES.serverFailure, addresses: [] };
-    }
-  };
-  const reply = (message: Buffer, maxBytes: number): Buffer | undefined => {
-    const question = readQuestion(message);
-    if (!question) return undefined;
-    return "malformed" in question
-      ? writeFormatError(question)
-      : writeAnswer(question, answerSafely(question), maxBytes);
-  };
+  const reply = createReply(answer, onError);
   const connections = new Set<Socket>();
   const tcp = createServer((socket) => {
     connections.add(socket);
@@ -60,18 +48,10 @@ export async function startDNSServer({ host, port, answer, onError }: DNSServerO
   await once(tcp, "listening");
   tcp.on("error", onError);
   const bound = (tcp.address() as { port: number }).port;
-  const udp = createSocket({ type: host.includes(":") ? "udp6" : "udp4" }, (message, { address, port: from }) => {
-    const bytes = reply(message, MAX_UDP_BYTES);
-    // A port of 0 in a forged packet throws.
-    if (bytes && from > 0) udp.send(bytes, from, address, () => undefined);
-  });
-  try {
-    udp.bind(bound, host);
-    await once(udp, "listening");
-  } catch (error) {
+  const udp = await listenUDP({ host, port: bound }, reply).catch((error: unknown) => {
     tcp.close();
     throw error;
-  }
+  });
   udp.on("error", onError);
   return {
     port: bound,
@@ -83,6 +63,35 @@ export async function startDNSServer({ host, port, answer, onError }: DNSServerO
       await closed;
     },
   };
+}
+
+function createReply(answer: DNSServerOptions["answer"], onError: DNSServerOptions["onError"]): Reply {
+  const answerSafely = (question: DNSQuestion): DNSAnswer => {
+    try {
+      return answer(question);
+    } catch (error) {
+      onError(error);
+      return { rcode: RCODES.serverFailure, addresses: [] };
+    }
+  };
+  return (message, maxBytes) => {
+    const question = readQuestion(message);
+    if (!question) return undefined;
+    return "malformed" in question
+      ? writeFormatError(question)
+      : writeAnswer(question, answerSafely(question), maxBytes);
+  };
+}
+
+async function listenUDP({ host, port }: { host: string; port: number }, reply: Reply): Promise<UDPSocket> {
+  const udp = createSocket({ type: host.includes(":") ? "udp6" : "udp4" }, (message, { address, port: from }) => {
+    const bytes = reply(message, MAX_UDP_BYTES);
+    // A port of 0 in a forged packet throws.
+    if (bytes && from > 0) udp.send(bytes, from, address, () => undefined);
+  });
+  udp.bind(port, host);
+  await once(udp, "listening");
+  return udp;
 }
 
 /** Each message follows its length. */
