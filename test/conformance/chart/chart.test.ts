@@ -1,44 +1,13 @@
 // The Helm chart: what it refuses and in which words, what it renders, and that a real control plane takes all of it.
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { parseAllDocuments, stringify } from "yaml";
 import { runCommand } from "../../../scripts/run-command.ts";
-import { provideBinary, whyNoBinaries, whyNoControlPlane } from "../../cluster/binaries.ts";
+import { whyNoBinaries, whyNoControlPlane } from "../../cluster/binaries.ts";
 import { startControlPlane, type ControlPlane } from "../../cluster/control-plane.ts";
 import { eventually } from "../../eventually.ts";
-
-interface Rendered {
-  kind: string;
-  metadata: { name: string; annotations?: Record<string, string> };
-  rules?: unknown;
-  data?: Record<string, string>;
-  spec?: { replicas?: number; template?: { spec: PodSpec } };
-}
-interface PodSpec {
-  serviceAccountName: string;
-  priorityClassName?: string;
-  securityContext: object;
-  volumes: { name: string; emptyDir?: { sizeLimit?: string } }[];
-  containers: { args: string[]; securityContext: object; readinessProbe: object; livenessProbe: object }[];
-}
-
-const CHECKOUT = join(import.meta.dirname, "..", "..", "..");
-const CHART = join(CHECKOUT, "deploy", "helm", "cupola");
-const VALUES = {
-  image: { repository: "registry.example.org/cupola" },
-  api: { publicUrl: "https://api.example.org" },
-  apps: { domain: "apps.example.org" },
-  admins: { users: ["alice"], groups: ["platform"] },
-  builders: { cnb: { builderImage: "registry.example.org/builder:1" } },
-  registry: {
-    prefix: "registry.example.org/apps",
-    username: "u",
-    password: "p",
-    pull: { username: "r", password: "q" },
-  },
-};
+import { CHART, CHECKOUT, operationsOf, rulesOf, useChart, VALUES, type Rendered } from "./chart.ts";
 
 const reason = whyNoControlPlane() ?? whyNoBinaries(["helm"]);
 if (reason) console.log(`the chart: skipped, ${reason}`);
@@ -54,43 +23,8 @@ function expectRestrictedReplicas({ metadata, spec }: Rendered): void {
   });
 }
 
-function operationsOf({ spec }: Rendered): string[] {
-  const args = spec?.template?.spec.containers[0]?.args.join(" ") ?? "";
-  return /--operation=(\S+)/.exec(args)?.[1]?.split(",") ?? [];
-}
-
-/** The rules of an operation's role among some objects. */
-function rulesOf(objects: readonly Rendered[], kind: string, operation: string): unknown {
-  return objects.find((each) => each.kind === kind && each.metadata.name === `cupola-${operation}`)?.rules;
-}
-
 describe.skipIf(reason)("the chart", () => {
-  const folder = mkdtempSync(join(tmpdir(), "cupola-chart-"));
-  let binary: string;
-
-  beforeAll(async () => {
-    binary = await provideBinary("helm");
-  }, 600_000);
-  afterAll(() => rmSync(folder, { recursive: true, force: true }));
-
-  async function helm(
-    args: string[],
-    values: object,
-    kubeconfig = "",
-  ): Promise<{ code: number | null; output: string }> {
-    const file = join(folder, "values.yaml");
-    writeFileSync(file, stringify(values));
-    const env = { KUBECONFIG: kubeconfig, HELM_CACHE_HOME: folder, HELM_CONFIG_HOME: folder, HELM_DATA_HOME: folder };
-    return runCommand([binary, ...args, "-n", "cupola-system", "-f", file], { cwd: folder, deadlineMs: 60_000, env });
-  }
-
-  async function render(values: object): Promise<Rendered[]> {
-    const { code, output } = await helm(["template", "cupola", CHART], values);
-    expect(code, output.slice(-2000)).toBe(0);
-    return parseAllDocuments(output)
-      .map((document) => document.toJS() as Rendered | null)
-      .filter((object) => object !== null);
-  }
+  const { folder, binary, helm, render } = useChart();
 
   test.each([
     ["an empty image", { ...VALUES, image: { repository: "" } }, "set image.repository to the image"],
@@ -131,7 +65,7 @@ describe.skipIf(reason)("the chart", () => {
   test("refuses another namespace than the platform's", async () => {
     const file = join(folder, "elsewhere.yaml");
     writeFileSync(file, stringify(VALUES));
-    const wrong = await runCommand([binary, "template", "cupola", CHART, "-n", "elsewhere", "-f", file], {
+    const wrong = await runCommand([binary(), "template", "cupola", CHART, "-n", "elsewhere", "-f", file], {
       cwd: folder,
       deadlineMs: 60_000,
     });
@@ -157,119 +91,6 @@ describe.skipIf(reason)("the chart", () => {
             rulesOf(generated, kind, operation) ?? "generated",
           );
     }
-  });
-
-  test("the SSH proxy runs, is reached, and is bound in spaces where the values say so, and the API names it", async () => {
-    const named = (objects: Rendered[]): string[] => objects.map(({ kind, metadata }) => `${kind} ${metadata.name}`);
-    const api = { ...VALUES.api, tokenLogin: { hosts: ["login.example.org"] } };
-    const without = named(await render({ ...VALUES, api }));
-    const objects = await render({ ...VALUES, api, ssh: { enabled: true } });
-    const added = named(objects).filter((name) => !without.includes(name));
-    expect(added.toSorted()).toEqual([
-      "ClusterRole cupola-ssh-proxy",
-      "ClusterRole cupola-ssh-proxy-exec",
-      "ClusterRoleBinding cupola-ssh-proxy.ssh-proxy",
-      "Deployment cupola-ssh-proxy",
-      "PodDisruptionBudget cupola-ssh-proxy",
-      "Role cupola-ssh-proxy",
-      "RoleBinding cupola-ssh-proxy.ssh-proxy",
-      "Service cupola-ssh",
-      "ServiceAccount cupola-ssh-proxy",
-    ]);
-    const args = (name: string): string[] | undefined =>
-      objects.find(({ kind, metadata }) => kind === "Deployment" && metadata.name === name)?.spec?.template?.spec
-        .containers[0]?.args;
-    expect(args("cupola-api")).toContain("--ssh-address=api.example.org:2222");
-    expect(args("cupola-ssh-proxy")).toContain("--ssh-listen=0.0.0.0:2222");
-    const binding = objects.find(
-      ({ kind, metadata }) => kind === "RoleBinding" && metadata.name.includes("ssh-proxy"),
-    ) as Rendered & { metadata: { labels: Record<string, string> } };
-    expect(binding.metadata.labels["cupola.dev/space-role"]).toBe("cupola-ssh-proxy-exec");
-    expect(await render({ ...VALUES, ssh: null })).not.toEqual([]);
-  });
-
-  test("names of internal domains are served where the values say so, at the address that they name", async () => {
-    const named = (objects: Rendered[]): string[] => objects.map(({ kind, metadata }) => `${kind} ${metadata.name}`);
-    const without = named(await render(VALUES));
-    const routers = { "internal-dns": { enabled: true, clusterIP: "10.96.0.53" } };
-    const objects = await render({ ...VALUES, routers });
-    expect(
-      named(objects)
-        .filter((name) => !without.includes(name))
-        .toSorted(),
-    ).toEqual([
-      "ClusterRole cupola-internal-dns",
-      "ClusterRoleBinding cupola-internal-dns.internal-dns",
-      "Deployment cupola-internal-dns",
-      "PodDisruptionBudget cupola-internal-dns",
-      "Role cupola-internal-dns",
-      "RoleBinding cupola-internal-dns.internal-dns",
-      "Service cupola-internal-dns",
-      "ServiceAccount cupola-internal-dns",
-    ]);
-    const find = (kind: string): Rendered | undefined =>
-      objects.find((one) => one.kind === kind && one.metadata.name === "cupola-internal-dns");
-    expect(find("Deployment")?.spec?.template?.spec.containers[0]?.args).toContain(
-      "--internal-dns-listen=0.0.0.0:5353",
-    );
-    expect(JSON.stringify(find("Service"))).toContain('"clusterIP":"10.96.0.53"');
-    expect(JSON.stringify(objects.filter(({ kind }) => kind === "ConfigMap"))).toContain("{ name: internal-dns }");
-    const spoke = JSON.stringify(await render({ ...VALUES, mode: "spoke", routers }));
-    expect(spoke).not.toContain("name: internal-dns");
-    expect(spoke).not.toContain("cupola-internal-dns");
-  });
-
-  test("DNS records are written where the values say so, on a hub, with the addresses of its routers", async () => {
-    const routers = { ingress: { enabled: true, addresses: ["192.0.2.7", "2001:db8::7"] } };
-    const roleOf = (objects: Rendered[]): unknown => rulesOf(objects, "ClusterRole", "dns-records");
-    const objects = await render({ ...VALUES, routers, dnsRecords: { enabled: true } });
-    expect(objects.filter(({ kind }) => kind === "Deployment").flatMap(operationsOf)).toContain("dns-records");
-    expect(JSON.stringify(roleOf(objects))).toContain("dnsendpoints");
-    expect(JSON.stringify(objects)).toContain("addresses: 192.0.2.7,2001:db8::7");
-    expect(roleOf(await render({ ...VALUES, dnsRecords: null }))).toBeUndefined();
-    expect(roleOf(await render({ ...VALUES, mode: "spoke", dnsRecords: { enabled: true } }))).toBeUndefined();
-  });
-
-  test("the proxy of route services runs, is reached and trusts authorities where the values say so", async () => {
-    const named = (objects: Rendered[]): string[] => objects.map(({ kind, metadata }) => `${kind} ${metadata.name}`);
-    const without = named(await render(VALUES));
-    const objects = await render({ ...VALUES, routeServices: { enabled: true, caSecretName: "company" } });
-    const added = named(objects).filter((name) => !without.includes(name));
-    expect(added.toSorted()).toEqual([
-      "ClusterRole cupola-route-service",
-      "ClusterRoleBinding cupola-route-service.route-service",
-      "Deployment cupola-route-service",
-      "PodDisruptionBudget cupola-route-service",
-      "Role cupola-route-service",
-      "RoleBinding cupola-route-service.route-service",
-      "Service cupola-route-service",
-      "ServiceAccount cupola-route-service",
-    ]);
-    const pod = objects.find(({ kind, metadata }) => kind === "Deployment" && metadata.name === "cupola-route-service")
-      ?.spec?.template?.spec;
-    expect(pod?.containers[0]).toMatchObject({
-      args: expect.arrayContaining(["--route-service-listen=0.0.0.0:8080"]) as unknown,
-      env: expect.arrayContaining([
-        { name: "NODE_EXTRA_CA_CERTS", value: "/etc/cupola/authorities/ca.crt" },
-      ]) as unknown,
-    });
-    expect(pod?.volumes).toContainEqual({
-      name: "authorities",
-      secret: { secretName: "company", items: [{ key: "ca.crt", path: "ca.crt" }] },
-    });
-    expect(named(await render({ ...VALUES, routeServices: null }))).toEqual(without);
-  });
-
-  test("a spoke lets its hub keep bundles in the namespaces that the values name, and in no reserved one", async () => {
-    const bindings = async (hub: object | null): Promise<string[]> =>
-      (await render({ ...VALUES, mode: "spoke", hub }))
-        .filter(({ kind, metadata }) => kind === "RoleBinding" && metadata.name === "cupola-hub-bundles")
-        .map(({ metadata }) => (metadata as { namespace?: string }).namespace ?? "");
-    const namespaces = ["monitoring", "base"];
-    expect(await bindings({ bundles: { namespaces } })).toEqual(namespaces);
-    expect(await bindings(null)).toEqual([]);
-    const reserved = { ...VALUES, mode: "spoke", hub: { bundles: { namespaces: ["kube-system"] } } };
-    expect((await helm(["template", "cupola", CHART], reserved)).output).toContain("no bundles in kube-system");
   });
 
   test("no pod takes more of a node's disk than the values say", async () => {
@@ -505,7 +326,7 @@ describe.skipIf(reason)("the chart", () => {
       // uninstall takes no values.
       const env = { KUBECONFIG: plane.kubeconfig };
       await must(
-        runCommand([binary, "uninstall", "cupola", "-n", "cupola-system", "--no-hooks"], {
+        runCommand([binary(), "uninstall", "cupola", "-n", "cupola-system", "--no-hooks"], {
           cwd: folder,
           deadlineMs: 60_000,
           env,
