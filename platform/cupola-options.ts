@@ -42,15 +42,20 @@ export interface CupolaOptions
 /** Where the webhook listens in a pod. The chart's template cupola.webhookPort has it, too. */
 export const WEBHOOK_PORT = 9443;
 
+/** In the order of the help. */
+const PARTS: readonly ((command: Command) => Command)[] = [
+  addServingOptions,
+  addRegistryOptions,
+  addLoginOptions,
+  addSSHOptions,
+  addInternalDNSOptions,
+  addHubOptions,
+  addTokenIssuerOptions,
+];
+
 /** @param argv as process.argv. @param inPod chooses some defaults. Ends the process on `--help` and on wrong options. */
 export function parseCommandLine(argv: readonly string[], inPod: boolean): CupolaOptions {
-  return addTokenIssuerOptions(
-    addHubOptions(
-      addInternalDNSOptions(
-        addSSHOptions(addLoginOptions(addRegistryOptions(addServingOptions(new Command("cupola"))))),
-      ),
-    ),
-  )
+  return PARTS.reduce((command, addOptions) => addOptions(command), new Command("cupola"))
     .description("Runs the platform, or a part of it, on a Kubernetes cluster.")
     .option("--operation <names>", "what this process does, separated by commas", parseOperationsOption, [
       ...CLUSTER_OPERATIONS,
