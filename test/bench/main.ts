@@ -4,6 +4,7 @@ import { parseArgs } from "node:util";
 import { closingLine } from "../../scripts/test-counts.ts";
 import { measureCluster } from "./cluster/cluster.ts";
 import { measureGates } from "./cluster/gates.ts";
+import { measureSimulatedApps } from "./cluster/simulated-apps.ts";
 import { measureStarts } from "./cluster/starts.ts";
 import { measureCreates } from "./creates.ts";
 import { type Figure, figure, formatTable } from "./figure.ts";
@@ -29,6 +30,7 @@ const BENCHMARKS: Record<string, () => Promise<Figure[]>> = {
   cluster: measureCluster,
   gates: measureGates,
   starts: measureStarts,
+  kwok: measureSimulatedApps,
   policy: measurePolicy,
   push: measurePushes,
   node: async () => [...(await measurePushes()), ...(await measureGates()), ...(await measureStarts())],

@@ -39,6 +39,8 @@ const modulePaths = {
   helm: "helm.sh/helm/v4",
   traefik: "github.com/traefik/traefik/v3",
   "metrics-server": "sigs.k8s.io/metrics-server",
+  // For `npm run bench -- kwok` alone.
+  kwok: "sigs.k8s.io/kwok",
   // For `npm run bench -- policy` alone.
   gatekeeper: "github.com/open-policy-agent/gatekeeper/v3",
 } as const;
@@ -80,6 +82,7 @@ const recipes = {
     minutes: "4 minutes",
     static: true,
   },
+  kwok: { module: "kwok", pkg: "sigs.k8s.io/kwok/cmd/kwok", minutes: "2 minutes" },
   gatekeeper: { module: "gatekeeper", pkg: "github.com/open-policy-agent/gatekeeper/v3", minutes: "8 minutes" },
 } as const satisfies Record<string, Recipe>;
 
