@@ -78,6 +78,8 @@ class Chaos {
   readonly #namespace: string;
   #wanted = new Map<string, Wanted>();
   #orphans: LRP[] = [];
+  /** By uid: LRPs that lacked the hub's label when their app was deleted. They are orphans, which stay for an hour. */
+  #unlabelled = new Map<string, SeenLRP>();
 
   constructor(world: World, replicas: Record<"leader" | "follower", Replica>, namespace: string) {
     this.#world = world;
@@ -90,6 +92,7 @@ class Chaos {
     const name = (app: string): string => `s${seed}${app}`;
     this.#wanted = new Map();
     this.#orphans = [];
+    this.#unlabelled = new Map();
     await this.#place([]);
     await Promise.all(Object.entries(apps).map(([app, instances]) => this.#make(name(app), instances)));
     const faults = await this.#untilAtRest();
@@ -251,6 +254,8 @@ class Chaos {
     await label(null);
     await delay(lastMs);
     await ignoreAbsent(label(before));
+    if (this.#wanted.get(app)?.instances === undefined)
+      this.#unlabelled.set(metadata.uid ?? "", { cluster: spoke, lrp });
   }
 
   async #patchCluster(name: string, spec: object): Promise<void> {
@@ -280,7 +285,7 @@ class Chaos {
   }
 
   async #findProblems(): Promise<string[]> {
-    const all = await listLRPs(this.#world);
+    const all = (await listLRPs(this.#world)).filter(({ lrp }) => !this.#unlabelled.has(lrp.metadata.uid ?? ""));
     const problems: string[] = [];
     for (const [app, wanted] of this.#wanted) {
       const seen = all.filter(({ lrp }) => lrp.spec.app.name === app);
@@ -332,6 +337,8 @@ class Chaos {
     if (left.length > 0) throw new Error(`the apps of a seed do not go: ${left.join("; ")}`);
     for (const { metadata } of this.#orphans)
       await ignoreAbsent(this.#world.spoke("east").client.delete(LRP, metadata));
+    for (const { cluster, lrp } of this.#unlabelled.values())
+      await ignoreAbsent(this.#world.spoke(cluster).client.delete(LRP, lrp.metadata));
   }
 }
 
