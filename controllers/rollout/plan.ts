@@ -184,7 +184,7 @@ export function planRolloutStatus(
 ): { status: RolloutStatus; requeueAfterMs?: number | undefined } {
   const before = input.rollout.status ?? {};
   const { progress, ...outcome } = planOutcome(input, now);
-  const stages = progress?.fields ?? keepStages(before);
+  const stages = keepStages(outcome.state, progress?.fields ?? toStageFields(before));
   const lrp = findLRPOf(findRolloutRevision(input.rollout, input.history.revisions), input.lrps);
   const settled = { ...omitUndefined(before), ...omitUndefined(outcome) };
   const isOver = outcome.state === "Deployed" || outcome.state === "Canceled";
@@ -230,8 +230,13 @@ const NO_STAGES = {
   stageProblem: undefined,
 };
 
-function keepStages({ stages, stageRules, stage, stagePauses, stageProblem }: RolloutStatus): StageFields {
+function toStageFields({ stages, stageRules, stage, stagePauses, stageProblem }: RolloutStatus): StageFields {
   return { stages, stageRules, stage, stagePauses, stageProblem };
+}
+
+/** The problem of a stage is over once the rollout was cancelled. */
+function keepStages(state: RolloutStatus["state"], fields: StageFields): StageFields {
+  return state === "Canceling" || state === "Canceled" ? { ...fields, stageProblem: undefined } : fields;
 }
 
 function findRevisionName({ rollout, app, history }: RolloutInput): string | undefined {
@@ -330,11 +335,11 @@ function toHalted({ metadata, spec }: Rollout, status: RolloutStatus): ReadyDraf
       status: "False",
       reason: "StageFailed",
       message: cutDetails(
-        `${stageProblem}. Other clusters keep the former version. ${next} tries again, cf cancel-deployment ${spec.appRef.name} returns to the former version`,
+        `${stageProblem}. Later stages keep the former version. ${next} tries again, cf cancel-deployment ${spec.appRef.name} returns to the former version`,
       ),
       isFailure: true,
     };
-  const message = `${describeStage(status)} waits for an approval since stage ${stage - 1} is done: ${next}, or set spec.continuedStages of Rollout ${metadata.name} to ${stagePauses}`;
+  const message = `stage ${stage - 1} is done, and ${describeStage(status)} waits for an approval: run ${next}, or set spec.continuedStages of Rollout ${metadata.name} to ${stagePauses}`;
   return { status: "False", reason: "Paused", message };
 }
 

@@ -112,6 +112,9 @@ test("a stage that has failed stays so until someone continues, and then has its
   expect(fields.stageProblem).toBeUndefined();
 });
 
+test("stages that were approved in advance halt all the same when they fail", () =>
+  expect(progress({ refused: "no volumes", spec: { continuedStages: 9 } }).fields.stagePauses).toBe(10));
+
 test("with approvals it pauses after a stage, and the next one has its whole time", () => {
   const stageRules = { ...RULES, approval: "stage" as const };
   const { fields } = progress({ ready: 2, status: { stageRules, stageReadyTime: ago(60) } });

@@ -119,10 +119,12 @@ function pass(rollout: Rollout, now: Date): StageProgress {
     : { fields: { ...next, stageTime: now.toISOString() }, isPassed: false };
 }
 
+/** A failure cannot be continued in advance, as approvals can. */
 function halt(rollout: Rollout, problem: string): StageProgress {
-  const { stages, stageRules, stage, stagePauses = 0 } = toState(rollout);
+  const { stages, stageRules, stage, stagePauses: before = 0 } = toState(rollout);
+  const stagePauses = Math.max(before, rollout.spec.continuedStages ?? 0) + 1;
   const stageProblem = cutDetails(`${describeStage(rollout.status)}: ${problem}`);
-  return { fields: { stages, stageRules, stage, stagePauses: stagePauses + 1, stageProblem }, isPassed: false };
+  return { fields: { stages, stageRules, stage, stagePauses, stageProblem }, isPassed: false };
 }
 
 /** `stage 1 of 3 (east)`. */

@@ -34,6 +34,14 @@ test("nodes that take pods count, and the requests of all pages of pods", async 
   expect(await readCapacity(serve({ nodes, pods }))).toEqual({ memoryMB: 3072, requestedMemoryMB: 640 });
 });
 
+test("a node that is not ready does not count", async () => {
+  const lost = { status: { allocatable: { memory: "8Gi" }, conditions: [{ type: "Ready", status: "Unknown" }] } };
+  expect(await readCapacity(serve({ nodes: [[node("2Gi"), lost]], pods: [[]] }))).toEqual({
+    memoryMB: 2048,
+    requestedMemoryMB: 0,
+  });
+});
+
 test("without nodes, or with more pages than can be read, nothing is known", async () => {
   expect(await readCapacity(serve({ nodes: [[]], pods: [[pod("1Gi")]] }))).toBeUndefined();
   const pods = Array.from({ length: 101 }, () => [pod("1Mi")]);

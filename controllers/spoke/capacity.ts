@@ -17,7 +17,7 @@ export const CAPACITY_PERMISSIONS: readonly Permission[] = [
 
 export interface NodeMemory {
   spec?: { unschedulable?: boolean };
-  status?: { allocatable?: { memory?: string } };
+  status?: { allocatable?: { memory?: string }; conditions?: readonly { type: string; status: string }[] };
 }
 
 export interface PodMemory {
@@ -36,9 +36,10 @@ export async function readCapacity(client: Pick<KubeClient, "raw">): Promise<Spo
   return { memoryMB: Math.floor(memory / MB), requestedMemoryMB: Math.ceil(requested / MB) };
 }
 
-/** In bytes. A cordoned node takes no pod. */
+/** In bytes. A node that is cordoned or not ready takes no pod. */
 export function allocatableOf({ spec, status }: NodeMemory): number {
-  return spec?.unschedulable ? 0 : (parseQuantity(status?.allocatable?.memory ?? "") ?? 0);
+  const isReady = (status?.conditions ?? []).every(({ type, status: is }) => type !== "Ready" || is === "True");
+  return spec?.unschedulable || !isReady ? 0 : (parseQuantity(status?.allocatable?.memory ?? "") ?? 0);
 }
 
 /** In bytes. */

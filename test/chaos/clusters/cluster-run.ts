@@ -250,7 +250,8 @@ class Chaos {
       return void (await client.patch(LRP, metadata, { type: "merge", body: { spec: { instances: 0 } } }));
     const label = (hub: string | null): Promise<unknown> =>
       client.patch(LRP, metadata, { type: "merge", body: { metadata: { labels: { [LABELS.hub]: hub } } } });
-    const before = metadata.labels?.[LABELS.hub] ?? "";
+    const before = metadata.labels?.[LABELS.hub];
+    if (before === undefined) return;
     await label(null);
     await delay(lastMs);
     await ignoreAbsent(label(before));
