@@ -1,5 +1,6 @@
 // The order of objects by creation.
 import { creationSortKey } from "../../crds/guid.ts";
+import { createdTimeOf } from "../../crds/origin.ts";
 import type { KubeObject } from "../../kube/api/object.ts";
 
 /** Sort key for newest first. */
@@ -7,7 +8,7 @@ export function sortNewestFirst<T extends KubeObject>(objects: readonly T[]): T[
   return [...objects].sort((one, other) => (creationSortKey(one) > creationSortKey(other) ? -1 : 1));
 }
 
-/** As CF lists related objects: two looks at the same objects give the same order, on every replica and after an import. */
+/** As CF lists related objects, also after an import. Those of one second stay as they come. */
 export function sortOldestFirst<T extends KubeObject>(objects: readonly T[]): T[] {
-  return [...objects].sort((one, other) => (creationSortKey(one) < creationSortKey(other) ? -1 : 1));
+  return [...objects].sort((one, other) => (createdTimeOf(one) ?? "").localeCompare(createdTimeOf(other) ?? ""));
 }

@@ -13,7 +13,14 @@ test("its orgs are in the order of creation, however the cache has them", () => 
   const quota = { ...made, metadata: { ...made.metadata, namespace: SYSTEM_NAMESPACE } };
   const orgs = ["c", "a", "b"].map((name) => {
     const org = makeObject(Org, name, { spec: { quotaRef: { name: "big" } } });
-    return { ...org, metadata: { ...org.metadata, creationTimestamp: "2026-01-01T00:00:00Z", uid: `uid-${name}` } };
+    return {
+      ...org,
+      metadata: {
+        ...org.metadata,
+        creationTimestamp: `2026-01-0${"abc".indexOf(name) + 1}T00:00:00Z`,
+        uid: `uid-${name}`,
+      },
+    };
   });
   const session = { cache: cacheOf(quota, ...orgs), list: () => orgs } as unknown as Session;
   expect(listOrgsWithQuota(session, quota)).toEqual(["uid-a", "uid-b", "uid-c"]);

@@ -51,6 +51,7 @@ describe.skipIf(chosenPlatformKind() !== "laptop")("a second cluster, in mode pu
     await cup("scale", "shop", "-i", "2");
     await eventually(async () => expect(await places()).toEqual(["on local", "on west"]));
     await cup("delete", "shop", "-f", "-r");
+    await eventually(async () => expect((await stage.cupJson<{ lrps: number }[]>("clusters"))[0]?.lrps).toBe(0));
     expect(await cup("clusters", "remove", "west")).toContain("Cluster west is removed");
   });
 });
