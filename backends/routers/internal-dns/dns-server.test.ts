@@ -113,6 +113,14 @@ test("an answer that cannot be given is SERVFAIL, and the server goes on", async
   expect(await resolver.resolve4("0.shop.apps.internal")).toEqual(["10.244.0.5"]);
 });
 
+test("an address that no answer can have is SERVFAIL, and the server goes on", async () => {
+  state = { ...view, listInstances: () => [running(0, "1:2:3:4:5:6:7:8:9")] };
+  await expect(resolver.resolve6("shop.apps.internal")).rejects.toMatchObject({ code: "ESERVFAIL" });
+  state = view;
+  expect(faults.splice(0)).toHaveLength(1);
+  expect(await resolver.resolve6("shop.apps.internal")).toEqual(["fd00::1:6"]);
+});
+
 const header = (flags: number, questions: number): number[] => [
   7,
   7,

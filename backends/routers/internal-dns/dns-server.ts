@@ -17,6 +17,10 @@ const MAX_TCP_BYTES = 65_535;
 const MAX_CONNECTIONS = 200;
 const MAX_QUESTIONS_OF_CONNECTION = 100;
 const IDLE_MS = 5_000;
+/** The name of a question has 255 bytes at most. */
+const MAX_QUESTION_BYTES = 1024;
+/** However busy a connection is. The resolver opens another one. */
+const MAX_CONNECTION_MS = 30_000;
 
 export interface DNSServer {
   /** The same for UDP and TCP. */
@@ -66,20 +70,16 @@ export async function startDNSServer({ host, port, answer, onError }: DNSServerO
 }
 
 function createReply(answer: DNSServerOptions["answer"], onError: DNSServerOptions["onError"]): Reply {
-  const answerSafely = (question: DNSQuestion): DNSAnswer => {
-    try {
-      return answer(question);
-    } catch (error) {
-      onError(error);
-      return { rcode: RCODES.serverFailure, addresses: [] };
-    }
-  };
   return (message, maxBytes) => {
     const question = readQuestion(message);
     if (!question) return undefined;
-    return "malformed" in question
-      ? writeFormatError(question)
-      : writeAnswer(question, answerSafely(question), maxBytes);
+    if ("malformed" in question) return writeFormatError(question);
+    try {
+      return writeAnswer(question, answer(question), maxBytes);
+    } catch (error) {
+      onError(error);
+      return writeAnswer(question, { rcode: RCODES.serverFailure, addresses: [] }, maxBytes);
+    }
   };
 }
 
@@ -99,9 +99,12 @@ function serveConnection(socket: Socket, reply: (message: Buffer) => Buffer | un
   let pending = Buffer.alloc(0);
   let questions = 0;
   socket.setTimeout(IDLE_MS, () => socket.destroy());
+  const life = setTimeout(() => socket.destroy(), MAX_CONNECTION_MS);
+  socket.on("close", () => clearTimeout(life));
   socket.on("error", () => socket.destroy());
   socket.on("data", (chunk: Buffer) => {
     pending = Buffer.concat([pending, chunk]);
+    if (pending.length >= 2 && pending.readUInt16BE(0) > MAX_QUESTION_BYTES) return void socket.destroy();
     while (pending.length >= 2 && pending.length >= 2 + pending.readUInt16BE(0)) {
       const end = 2 + pending.readUInt16BE(0);
       const bytes = ++questions <= MAX_QUESTIONS_OF_CONNECTION ? reply(pending.subarray(2, end)) : undefined;
