@@ -27,6 +27,11 @@ export interface AdmissionPolicy {
   params?: { apiVersion: string; kind: string; name: string; required: boolean };
 }
 
+/** A rule of a policy: what does not meet it is refused with the message. */
+export function forbid(expression: string, message: string): Validation {
+  return { expression, message, reason: "Forbidden" };
+}
+
 /** The policy and its binding. */
 export function toPolicyObjects(policy: AdmissionPolicy): KubeObject[] {
   const { params } = policy;

@@ -1,5 +1,5 @@
 // Admission policies of a spoke: its hub writes in namespaces of its own only, and makes those new or where they consent (docs/many-clusters.md).
-import { ONLY_PLATFORM, toPolicyResource, type AdmissionPolicy, type Validation } from "./admission-policy.ts";
+import { forbid, ONLY_PLATFORM, toPolicyResource, type AdmissionPolicy, type Validation } from "./admission-policy.ts";
 import { BUNDLE_KINDS } from "./cluster-bundle/bundle-kinds.ts";
 import { GROUP } from "./groups.ts";
 import { HUB_USER } from "./hub-account.ts";
@@ -8,7 +8,7 @@ import { LRP } from "./lrp/lrp.ts";
 import { REGISTRY_SECRET } from "./registry-secret.ts";
 import { RouteBinding } from "./route-binding/route-binding.ts";
 import { TaskRun } from "./task-run/task-run.ts";
-import { foreignKeysKept, forbid, metadataOf, RESERVED_NAMESPACE } from "./platform-policies.ts";
+import { foreignKeysKept, metadataOf, RESERVED_NAMESPACE } from "./platform-policies.ts";
 
 const HUB = OBSERVE_LABELS.hub;
 const CONSENT = INTERNAL_LABELS.adoptableBy;

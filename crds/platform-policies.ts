@@ -1,6 +1,6 @@
 // Admission policies that keep the platform's own identities within what is the platform's, whatever their roles let them do (docs/security.md).
 import { ROUTE_SERVICE_PORT, ROUTE_SERVICE_PROXY } from "./route-service-proxy.ts";
-import { ONLY_PLATFORM, type AdmissionPolicy, type Validation } from "./admission-policy.ts";
+import { forbid, ONLY_PLATFORM, type AdmissionPolicy, type Validation } from "./admission-policy.ts";
 import { FACTS_CONFIG } from "./cluster/spoke-facts.ts";
 import { CONSTRAINTS_GROUP, GROUP, SYSTEM_NAMESPACE } from "./groups.ts";
 import { INTERNAL_LABELS, OBSERVE_LABELS } from "./labels.ts";
@@ -42,10 +42,6 @@ export function platformPolicies(
   elsewhere: NonNullable<AdmissionPolicy["matchConditions"]> = [],
 ): AdmissionPolicy[] {
   return [placePolicy(elsewhere), namespaces, podSpecPolicy(), servicePolicy(), endpointPolicy(), kindPolicy()];
-}
-
-export function forbid(expression: string, message: string): Validation {
-  return { expression, message, reason: "Forbidden" };
 }
 
 /** A CEL expression for a map or list of metadata, empty where the object has none. */

@@ -1,5 +1,5 @@
 // Admission policies on what the platform's own identities grant: roles of names and rules of theirs, bound where they belong.
-import { ONLY_PLATFORM, type AdmissionPolicy, type Validation } from "./admission-policy.ts";
+import { forbid, ONLY_PLATFORM, type AdmissionPolicy } from "./admission-policy.ts";
 import { GROUP, SYSTEM_NAMESPACE } from "./groups.ts";
 import { INTERNAL_LABELS, OBSERVE_LABELS } from "./labels.ts";
 import { CF_ROLES, ORG_AUDITOR_IN_SPACE, ORG_CREATOR, ORG_MANAGER_IN_SPACE } from "./roles.ts";
@@ -14,10 +14,6 @@ const SPACE_ROLES = "^cupola-[a-z-]+-(secrets|exec)$";
 
 export function platformRolePolicies(): AdmissionPolicy[] {
   return [rolePolicy(), bindingPolicy()];
-}
-
-function forbid(expression: string, message: string): Validation {
-  return { expression, message, reason: "Forbidden" };
 }
 
 const list = (names: readonly string[]): string => `[${names.map((name) => `'${name}'`).join(", ")}]`;

@@ -1,5 +1,5 @@
 // Admission policies on the hub: the agent of a pull cluster changes nothing of a Work but its status and its finalizer, and of its Cluster only its own report.
-import { toPolicyResource, type AdmissionPolicy, type Validation } from "../admission-policy.ts";
+import { forbid, toPolicyResource, type AdmissionPolicy } from "../admission-policy.ts";
 import { Cluster } from "../cluster/cluster.ts";
 import { CLUSTER_NAMESPACE_PREFIX } from "./names.ts";
 import { Work } from "./work.ts";
@@ -11,10 +11,6 @@ const ONLY_AGENTS = {
 
 export function agentPolicies(): AdmissionPolicy[] {
   return [workPolicy(), reportPolicy()];
-}
-
-function forbid(expression: string, message: string): Validation {
-  return { expression, message, reason: "Forbidden" };
 }
 
 /** Whether a field is the same, set or not. */
