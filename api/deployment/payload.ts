@@ -4,6 +4,7 @@ import { metadataSchema } from "../http/metadata.ts";
 import { csv, listQuery } from "../http/query.ts";
 import { blankAs, toOneSchema } from "../http/shared-schemas.ts";
 import { shownAs } from "../http/shown-as.ts";
+import { isRecord } from "../../kube/api/is-record.ts";
 
 interface IssueContext {
   addIssue: (issue: { code: "custom"; message: string; params: { whole: true } }) => void;
@@ -31,10 +32,6 @@ const NUMBERS: Readonly<Record<string, { title: string; min: number; max: number
   },
 };
 
-function isMap(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 function findNumberProblem(name: string, value: unknown): string | undefined {
   const { title, min, max, problem } = NUMBERS[name] ?? { title: name, min: 0, max: 0 };
   const found = numberProblem(value, min, max);
@@ -55,7 +52,7 @@ function listUnsupported(given: Record<string, unknown>, known: readonly string[
 }
 
 function* listOptionProblems(options: unknown): Generator<string> {
-  if (!isMap(options)) return yield "Options must be an object";
+  if (!isRecord(options)) return yield "Options must be an object";
   const unsupported = listUnsupported(options, [...Object.keys(NUMBERS), "canary"]);
   if (unsupported !== undefined) yield `Options ${unsupported}`;
   const numbers = Object.keys(NUMBERS).filter((name) => isGiven(options[name]));
@@ -68,13 +65,13 @@ function isGiven(value: unknown): boolean {
 }
 
 function* listCanaryProblems(canary: unknown): Generator<string> {
-  if (!isMap(canary)) yield "Options canary must be an object";
+  if (!isRecord(canary)) yield "Options canary must be an object";
   else if (isGiven(canary["steps"])) yield* listStepProblems(canary["steps"]);
 }
 
 function* listStepProblems(steps: unknown): Generator<string> {
   const title = "Options canary steps";
-  if (!Array.isArray(steps) || !steps.every(isMap)) return yield `${title} must be an array of objects`;
+  if (!Array.isArray(steps) || !steps.every(isRecord)) return yield `${title} must be an array of objects`;
   if (steps.length > 100) return yield `${title} must have at most 100 items`;
   const unsupported = steps.flatMap((step) => listUnsupported(step, ["instance_weight"]) ?? []);
   if (unsupported[0] !== undefined) yield `${title} ${unsupported[0]}`;

@@ -5,6 +5,7 @@ import { WorkRefused } from "../../kube/server/worker-pool.ts";
 import { readYaml } from "../../kube/yaml/read-yaml.ts";
 import type { YamlFault } from "../../kube/yaml/yaml-to-json.ts";
 import { CFError, unavailable } from "./errors.ts";
+import { isRecord } from "../../kube/api/is-record.ts";
 
 /** Largest JSON or YAML body, bytes. */
 export const maxBodyBytes = 1024 * 1024;
@@ -99,6 +100,3 @@ function decodeUtf8(body: Buffer): string {
 }
 
 /** A plain object, not an array or null. */
-export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}

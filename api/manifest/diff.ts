@@ -1,6 +1,7 @@
 // Changes that applying a manifest would make: `POST /v3/spaces/:guid/manifest_diff`. Compares only keys that the manifest names. Pure.
 import { LOCAL_KEYS } from "./plan.ts";
 import { toBytesPerSecond, toMegabytes } from "./sizes.ts";
+import { isRecord } from "../../kube/api/is-record.ts";
 
 /** A JSON patch operation with the previous value. */
 export interface Difference {
@@ -62,9 +63,9 @@ function addAll(wanted: Json, path: string): Difference[] {
 }
 
 function diffValue(key: string, value: unknown, { was, path }: { was: unknown; path: string }): Difference[] {
-  if (isObject(value))
+  if (isRecord(value))
     return Object.entries(value).flatMap(([name, child]) =>
-      diffValue(name, child, { was: isObject(was) ? own(was, name) : undefined, path: `${path}/${name}` }),
+      diffValue(name, child, { was: isRecord(was) ? own(was, name) : undefined, path: `${path}/${name}` }),
     );
   const after = normalised(key, value);
   if (comparable(key, value) === comparable(key, was)) return [];
@@ -101,8 +102,4 @@ function comparable(key: string, value: unknown): string | undefined {
     : typeof normal === "string"
       ? normal
       : JSON.stringify(normal);
-}
-
-function isObject(value: unknown): value is Json {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -5,7 +5,7 @@ import { isFeatureName } from "../cf/app/app-features.ts";
 import { buildpacksSchema, stackSchema } from "../cf/app/lifecycle.ts";
 import { metadataSchema } from "../http/metadata.ts";
 import { nameSchema } from "../http/shared-schemas.ts";
-import { isRecord } from "../http/body.ts";
+import { isRecord } from "../../kube/api/is-record.ts";
 import { describeProblem } from "../http/validation.ts";
 import { findHashProblems, validAlgorithms, validOptions, type RouteOptionsInput } from "../cf/route/route-options.ts";
 import { commandSchema, MAX_START_SECONDS, processUserSchema } from "../cf/process/process-schemas.ts";

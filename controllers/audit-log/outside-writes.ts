@@ -2,6 +2,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { KubeObject } from "../../kube/api/object.ts";
 import { isPlatformWritten, outsideWritersOf } from "../../crds/audit-log/outside-writers.ts";
+import { isRecord } from "../../kube/api/is-record.ts";
 
 /** A write past the CF API. `changes` is the difference of the specs, as a merge patch. */
 export interface OutsideWrite {
@@ -52,13 +53,9 @@ export function toChanges(old: Record<string, unknown>, now: Record<string, unkn
   return Object.fromEntries(
     changed.map((key) => {
       const [from, to] = [old[key], now[key]];
-      return [key, isMap(to) ? toChanges(isMap(from) ? from : {}, to) : (to ?? null)];
+      return [key, isRecord(to) ? toChanges(isRecord(from) ? from : {}, to) : (to ?? null)];
     }),
   );
-}
-
-function isMap(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** A new value of an app's `restart` is what cf calls a restart. */

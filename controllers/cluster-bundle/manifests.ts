@@ -5,6 +5,7 @@ import { GROUP } from "../../crds/groups.ts";
 import { RESERVED_NAMESPACE } from "../../crds/platform-policies.ts";
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";
 import type { Draft } from "../../kube/client/client.ts";
+import { isRecord } from "../../kube/api/is-record.ts";
 
 /** Characters of all manifests of a bundle. */
 export const MAX_TEXT = 256 * 1024;
@@ -103,8 +104,4 @@ export function parseObject(text: string): ListedObject {
 
 export function refOf({ kind }: Pick<ListedObject, "kind">, refs: readonly ResourceRef[]): ResourceRef | undefined {
   return refs.find((ref) => ref.kind === kind);
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -11,6 +11,7 @@ import { RouteBinding } from "../route-binding/route-binding.ts";
 import { TaskRun } from "../task-run/task-run.ts";
 import { WORK_FINALIZER, WORK_KIND_LABEL, clusterNamespace, workName } from "./names.ts";
 import { Work } from "./work.ts";
+import { isRecord } from "../../kube/api/is-record.ts";
 
 type Status = NonNullable<Work["status"]>;
 
@@ -143,17 +144,13 @@ function toFields(object: object): Fields {
 
 function toEntries(value: unknown): Fields {
   if (Array.isArray(value)) {
-    if (!value.every(isObject)) return {};
+    if (!value.every(isRecord)) return {};
     return Object.fromEntries(value.map((item) => [`k:${JSON.stringify(scalarsOf(item))}`, toEntries(item)]));
   }
-  if (!isObject(value)) return {};
+  if (!isRecord(value)) return {};
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [`f:${key}`, toEntries(inner)]));
 }
 
 function scalarsOf(item: Fields): Fields {
   return Object.fromEntries(Object.entries(item).filter(([, value]) => typeof value !== "object"));
-}
-
-function isObject(value: unknown): value is Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,6 +1,7 @@
 // Whether a server-side apply would change anything, from the live object and its managedFields. Pure.
 // managedFields distinguishes lists merged by key from atomic lists, so no schema is needed.
 import { parseQuantity } from "./quantity.ts";
+import { isRecord } from "./is-record.ts";
 
 type Fields = Record<string, unknown>;
 type Json = Record<string, unknown>;
@@ -23,8 +24,8 @@ function withoutIdentity(object: Json): Json {
 function covers(desired: unknown, live: unknown, fields: unknown, quantities: boolean): boolean {
   if (isEmptyValue(desired) && (live === undefined || live === null)) return true;
   if (Array.isArray(desired)) return Array.isArray(live) && listCovers(desired, live, fields, quantities);
-  if (isObject(desired)) {
-    if (!isObject(live)) return false;
+  if (isRecord(desired)) {
+    if (!isRecord(live)) return false;
     return Object.entries(desired).every(([key, value]) =>
       covers(value, live[key], fieldOf(fields, key), quantities || QUANTITY_MAPS.has(key)),
     );
@@ -51,7 +52,7 @@ function listCovers(
 
 /** Everything desired is recorded as ours: a field that another writer took over, even with an equal value inside, counts as a difference. */
 function owns(fields: unknown, desired: unknown): boolean {
-  if (isEmptyValue(desired) || !isObject(fields)) return true;
+  if (isEmptyValue(desired) || !isRecord(fields)) return true;
   // A leaf of the record: owned whole.
   if (Object.keys(fields).length === 0) return true;
   if (Array.isArray(desired)) {
@@ -61,7 +62,7 @@ function owns(fields: unknown, desired: unknown): boolean {
       return inner !== undefined && owns(inner, item);
     });
   }
-  if (!isObject(desired)) return true;
+  if (!isRecord(desired)) return true;
   return Object.entries(desired).every(
     ([key, value]) => isEmptyValue(value) || (`f:${key}` in fields && owns(fieldOf(fields, key), value)),
   );
@@ -69,9 +70,9 @@ function owns(fields: unknown, desired: unknown): boolean {
 
 /** Whether we own a field that is no longer desired, so that an apply would remove it. */
 function ownsUndesired(fields: unknown, desired: unknown): boolean {
-  return Object.entries(isObject(fields) ? fields : {}).some(([entry, inner]) => {
+  return Object.entries(isRecord(fields) ? fields : {}).some(([entry, inner]) => {
     if (entry.startsWith("f:")) {
-      const value = isObject(desired) ? desired[entry.slice(2)] : undefined;
+      const value = isRecord(desired) ? desired[entry.slice(2)] : undefined;
       return value === undefined || value === null || ownsUndesired(inner, value);
     }
     if (!Array.isArray(desired)) return false;
@@ -84,21 +85,21 @@ function ownsUndesired(fields: unknown, desired: unknown): boolean {
 }
 
 function fieldOf(fields: unknown, key: string): unknown {
-  return isObject(fields) ? fields[`f:${key}`] : undefined;
+  return isRecord(fields) ? fields[`f:${key}`] : undefined;
 }
 
 /** Key fields of a list that is merged by key. */
 function listKeys(fields: unknown): string[] | undefined {
-  const entry = isObject(fields) ? Object.keys(fields).find((name) => name.startsWith("k:")) : undefined;
+  const entry = isRecord(fields) ? Object.keys(fields).find((name) => name.startsWith("k:")) : undefined;
   return entry === undefined ? undefined : Object.keys(JSON.parse(entry.slice(2)) as Json);
 }
 
 function isSet(fields: unknown): boolean {
-  return isObject(fields) && Object.keys(fields).some((name) => name.startsWith("v:"));
+  return isRecord(fields) && Object.keys(fields).some((name) => name.startsWith("v:"));
 }
 
 function itemFields(fields: unknown, item: unknown): unknown {
-  if (!isObject(fields)) return undefined;
+  if (!isRecord(fields)) return undefined;
   const found = Object.entries(fields).find(([name]) => {
     if (!name.startsWith("k:")) return false;
     const key = JSON.parse(name.slice(2)) as Json;
@@ -110,14 +111,10 @@ function itemFields(fields: unknown, item: unknown): unknown {
 // The server may have defaulted a key that the desired item omits (protocol of a port).
 function sameItem(desired: unknown, other: unknown, keys: readonly string[]): boolean {
   return (
-    isObject(desired) &&
-    isObject(other) &&
+    isRecord(desired) &&
+    isRecord(other) &&
     keys.every((key) => desired[key] === undefined || desired[key] === other[key])
   );
-}
-
-function isObject(value: unknown): value is Json {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** Values that the server may not store: undefined, empty maps and lists, and zero values of typed kinds. */

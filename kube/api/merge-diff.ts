@@ -1,5 +1,6 @@
 // The smallest JSON merge patch (RFC 7386) between two values. Pure.
 import { isDeepStrictEqual } from "node:util";
+import { isRecord } from "./is-record.ts";
 
 /**
  * The merge patch from `live` to `wanted`, or undefined without a difference. A wanted `undefined` deletes the field.
@@ -7,7 +8,7 @@ import { isDeepStrictEqual } from "node:util";
  */
 export function mergeDiff(live: unknown, wanted: unknown): unknown {
   if (wanted === undefined) return live === undefined ? undefined : null;
-  if (!isMap(live) || !isMap(wanted))
+  if (!isRecord(live) || !isRecord(wanted))
     return isDeepStrictEqual(toJson(live), toJson(wanted)) ? undefined : toJson(wanted);
   const patch: Record<string, unknown> = {};
   for (const key of new Set([...Object.keys(live), ...Object.keys(wanted)])) {
@@ -28,10 +29,6 @@ export function mergeDiffNamed(
     if (inner !== undefined) patch[key] = inner;
   }
   return Object.keys(patch).length > 0 ? patch : undefined;
-}
-
-function isMap(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 // The server never sees undefined fields, so compare values as JSON.
