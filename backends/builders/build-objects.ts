@@ -1,6 +1,6 @@
-// Creates and deletes the objects of a build, so that repeating it does no harm.
+// Creates the objects of a build, so that repeating it does no harm.
 import type { Draft, KubeClient } from "../../kube/client/client.ts";
-import { isAlreadyExists, isConflict, isNotFound, KubeError } from "../../kube/client/errors.ts";
+import { isAlreadyExists, KubeError } from "../../kube/client/errors.ts";
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";
 import { StagingFailure } from "./staging-failure.ts";
 
@@ -24,14 +24,4 @@ function toFailure(error: unknown, { kind }: Draft): unknown {
     `the cluster refuses the build's ${kind}: ${error.message}`,
     { cause: error },
   );
-}
-
-/** For a deletion of what may be gone. */
-export async function ignoreGone(deletion: Promise<unknown>): Promise<void> {
-  try {
-    await deletion;
-  } catch (error) {
-    // Gone, or another object of the name.
-    if (!isNotFound(error) && !isConflict(error)) throw error;
-  }
 }

@@ -4,7 +4,7 @@ import { AppPolicy } from "../../crds/app-policy/app-policy.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import { ConfigMap } from "../../kube/api/builtin.ts";
 import type { Reader } from "../../kube/cache/reader.ts";
-import { isConflict, isNotFound } from "../../kube/client/errors.ts";
+import { ignoreGone } from "../../kube/client/ignore-gone.ts";
 import { defineController, type ReconcileContext, watch } from "../../kube/controller/controller.ts";
 import { appKey } from "../shared/app-owned.ts";
 import { APP_POLICY_INDEXES, POLICY_APP_INDEX } from "../shared/app-policy-index.ts";
@@ -71,11 +71,7 @@ function findApp(read: Reader, namespace = "", name: string): App | undefined {
 }
 
 async function remove({ metadata }: AppPolicy, { client }: Pick<ReconcileContext, "client">): Promise<void> {
-  try {
-    await client.delete(AppPolicy, metadata, { preconditions: { uid: metadata.uid ?? "" } });
-  } catch (error) {
-    if (!isNotFound(error) && !isConflict(error)) throw error;
-  }
+  await ignoreGone(client.delete(AppPolicy, metadata, { preconditions: { uid: metadata.uid ?? "" } }));
 }
 
 function findIsolation(read: Reader): boolean | undefined {

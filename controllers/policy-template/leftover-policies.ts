@@ -5,7 +5,7 @@ import type { KubeObject } from "../../kube/api/object.ts";
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";
 import type { Informers } from "../../kube/cache/informers.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
-import { isConflict, isNotFound } from "../../kube/client/errors.ts";
+import { ignoreGone } from "../../kube/client/ignore-gone.ts";
 import type { OwnershipMarkers } from "../../kube/controller/controller.ts";
 import { CONSTRAINT_CONTROLLER } from "./constraint.ts";
 
@@ -93,11 +93,6 @@ export class LeftoverPolicies {
   }
 
   async #delete(ref: ResourceRef, { metadata: { name, uid } }: KubeObject): Promise<void> {
-    await this.#options.client
-      .delete(ref, { name }, { ...(uid && { preconditions: { uid } }) })
-      .catch((error: unknown) => {
-        // Gone already, or another policy of the name.
-        if (!isNotFound(error) && !isConflict(error)) throw error;
-      });
+    await ignoreGone(this.#options.client.delete(ref, { name }, { ...(uid && { preconditions: { uid } }) }));
   }
 }

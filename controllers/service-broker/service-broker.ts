@@ -13,7 +13,8 @@ import { ServicePlan } from "../../crds/service-plan/service-plan.ts";
 import { Secret } from "../../kube/api/builtin.ts";
 import type { Reader } from "../../kube/cache/reader.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
-import { isConflict, isForbidden, isNotFound } from "../../kube/client/errors.ts";
+import { isForbidden } from "../../kube/client/errors.ts";
+import { ignoreGone } from "../../kube/client/ignore-gone.ts";
 import {
   defineController,
   type FinalizeResult,
@@ -180,9 +181,7 @@ async function removeCredentials(broker: ServiceBroker, client: KubeClient): Pro
   }
   const { labels, uid } = secret.metadata;
   if (labels?.[LABELS.serviceBroker] !== guidOf(broker)) return;
-  await client.delete(Secret, key, { ...(uid && { preconditions: { uid } }) }).catch((error: unknown) => {
-    if (!isNotFound(error) && !isConflict(error)) throw error;
-  });
+  await ignoreGone(client.delete(Secret, key, { ...(uid && { preconditions: { uid } }) }));
 }
 
 function listKnown({ metadata: { namespace = "", name } }: ServiceBroker, read: Reader): KnownCatalog {

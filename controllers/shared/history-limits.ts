@@ -1,6 +1,6 @@
 // Limits on history: which old objects of an app are deleted.
 import { creationSortKey } from "../../crds/guid.ts";
-import { isConflict, isNotFound } from "../../kube/client/errors.ts";
+import { ignoreGone } from "../../kube/client/ignore-gone.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import type { KubeObject } from "../../kube/api/object.ts";
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";
@@ -36,14 +36,8 @@ export async function deleteAll<T extends KubeObject>(
   ref: ResourceRef<T>,
   objects: readonly T[],
 ): Promise<void> {
-  for (const object of objects) {
-    try {
-      await client.delete(ref, object.metadata, {
-        preconditions: { uid: object.metadata.uid },
-        propagationPolicy: "Background",
-      });
-    } catch (error) {
-      if (!isNotFound(error) && !isConflict(error)) throw error;
-    }
-  }
+  for (const { metadata } of objects)
+    await ignoreGone(
+      client.delete(ref, metadata, { preconditions: { uid: metadata.uid }, propagationPolicy: "Background" }),
+    );
 }

@@ -7,7 +7,7 @@ import { Namespace, Secret } from "../../kube/api/builtin.ts";
 import type { KubeObject } from "../../kube/api/object.ts";
 import type { ResourceRef } from "../../kube/api/resource-ref.ts";
 import type { Draft, KubeClient } from "../../kube/client/client.ts";
-import { isConflict, isNotFound } from "../../kube/client/errors.ts";
+import { ignoreGone } from "../../kube/client/ignore-gone.ts";
 import { defineController, type Controller, type ReconcileContext } from "../../kube/controller/controller.ts";
 import { secretsOf } from "../shared/cluster-secrets.ts";
 import { whileSecretsAllowed } from "../shared/env-snapshot.ts";
@@ -74,14 +74,7 @@ async function remove(
     USERS.map((ref: ResourceRef) => client.list(ref, { namespace, deadlineMs: DEADLINE_MS })),
   );
   const used = namesOf(lists.map(({ items }) => items));
-  for (const { name, uid } of secrets) if (!used.has(name)) await deleteExactly(client, { namespace, name }, uid);
-}
-
-async function deleteExactly(client: KubeClient, key: { namespace: string; name: string }, uid: string): Promise<void> {
-  try {
-    await client.delete(Secret, key, { preconditions: { uid }, deadlineMs: DEADLINE_MS });
-  } catch (error) {
-    // Already deleted, or replaced by another object of the same name.
-    if (!isNotFound(error) && !isConflict(error)) throw error;
-  }
+  for (const { name, uid } of secrets)
+    if (!used.has(name))
+      await ignoreGone(client.delete(Secret, { namespace, name }, { preconditions: { uid }, deadlineMs: DEADLINE_MS }));
 }

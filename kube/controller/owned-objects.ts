@@ -4,7 +4,8 @@ import { LRUCache } from "lru-cache";
 import pLimit from "p-limit";
 import { needsApply } from "../api/apply-diff.ts";
 import type { Draft, KubeClient } from "../client/client.ts";
-import { isAlreadyExists, isConflict, isForbidden, isNamespaceTerminating, isNotFound } from "../client/errors.ts";
+import { isAlreadyExists, isForbidden, isNamespaceTerminating } from "../client/errors.ts";
+import { ignoreGone } from "../client/ignore-gone.ts";
 import type { ChildMarking, ChildOwner } from "./child-marking.ts";
 import { collectErrors, throwErrors } from "./aggregate-errors.ts";
 import { appliedFields } from "../api/managed-fields.ts";
@@ -293,12 +294,7 @@ function childId(draft: Draft, ref: ResourceRef): string {
 
 async function deleteExactly(client: KubeClient, ref: ResourceRef, object: KubeObject): Promise<void> {
   const { uid } = object.metadata;
-  try {
-    await client.delete(ref, object.metadata, { ...(uid && { preconditions: { uid } }) });
-  } catch (error) {
-    // Already deleted, or replaced by another object of the same name.
-    if (!isNotFound(error) && !isConflict(error)) throw error;
-  }
+  await ignoreGone(client.delete(ref, object.metadata, { ...(uid && { preconditions: { uid } }) }));
 }
 
 async function awaitAll(work: readonly Promise<void>[]): Promise<void> {

@@ -13,7 +13,7 @@ import {
   type ReconcileContext,
   type ReconcileResult,
 } from "../../../kube/controller/controller.ts";
-import { ignoreGone } from "../build-objects.ts";
+import { ignoreGone } from "../../../kube/client/ignore-gone.ts";
 import { StagingFailure } from "../staging-failure.ts";
 import { toBuilderImage, type BuilderImage } from "./builder-image.ts";
 import { planImageBuildpacks, type ImageBuildpacksPlan } from "./image-buildpacks.ts";

@@ -14,7 +14,7 @@ import {
 import { DEADLINE_MARGIN_MS, deadlineOf, timeExpired, untilLogIsRead } from "../build-deadline.ts";
 import { StagingFailure } from "../staging-failure.ts";
 import { toBuildImages } from "../build-images.ts";
-import { ignoreGone } from "../build-objects.ts";
+import { ignoreGone } from "../../../kube/client/ignore-gone.ts";
 import { toEnvSecretName, toPodName, toRebasePodName, toRegistrySecretName } from "./build-paths.ts";
 import { isOwnedBy, toStagingKeys } from "../staging-owner.ts";
 import { BUILD_POD_SELECTOR, isOver } from "./build-pods.ts";

@@ -12,7 +12,8 @@ import {
 } from "../../../kube/controller/controller.ts";
 import { DEADLINE_MARGIN_MS, deadlineOf, timeExpired, untilLogIsRead } from "../build-deadline.ts";
 import type { BlobStore } from "../../../blobs/blob-store.ts";
-import { createOnce, ignoreGone } from "../build-objects.ts";
+import { ignoreGone } from "../../../kube/client/ignore-gone.ts";
+import { createOnce } from "../build-objects.ts";
 import { readDroplet } from "../read-droplet.ts";
 import { provideContent } from "../package-content.ts";
 import { noRegistry, presentImageError, type BuildRegistry } from "../registry-images.ts";

@@ -2,7 +2,7 @@
 import { RouteBinding } from "../../../crds/route-binding/route-binding.ts";
 import type { KubeObject } from "../../../kube/api/object.ts";
 import type { ResourceRef } from "../../../kube/api/resource-ref.ts";
-import { isConflict, isNotFound } from "../../../kube/client/errors.ts";
+import { ignoreGone } from "../../../kube/client/ignore-gone.ts";
 import type { ReconcileContext } from "../../../kube/controller/controller.ts";
 
 /** For an object that no binding in the cache needs. @throws NotSynced, NotPermitted while there may be bindings that cannot be read */
@@ -13,9 +13,5 @@ export async function deleteUnneeded(
 ): Promise<void> {
   // An index passes over namespaces that cannot be read; a list does not.
   read.list(RouteBinding);
-  try {
-    await client.delete(ref, metadata, { preconditions: { uid: metadata.uid } });
-  } catch (error) {
-    if (!isNotFound(error) && !isConflict(error)) throw error;
-  }
+  await ignoreGone(client.delete(ref, metadata, { preconditions: { uid: metadata.uid } }));
 }
