@@ -7,7 +7,7 @@ import { Lease, Namespace, Role, RoleBinding, ServiceAccount } from "../../kube/
 import type { KubeObject } from "../../kube/api/object.ts";
 import { apiVersionOf, type ObjectOf, type ResourceRef } from "../../kube/api/resource-ref.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
-import { isNotFound } from "../../kube/client/errors.ts";
+import { ignoreNotFound } from "../../kube/client/ignore-gone.ts";
 
 const FIELD_MANAGER = "cup";
 const REFS: readonly ResourceRef[] = [Namespace, ServiceAccount, Lease, Role, RoleBinding];
@@ -38,18 +38,12 @@ type Subject = NonNullable<ObjectOf<typeof RoleBinding>["subjects"]>[number];
 /** The account goes first, so that no agent calls any more. Nothing on the cluster is removed. */
 export async function removePullObjects(kube: KubeClient, name: string): Promise<void> {
   const namespace = clusterNamespace(name);
-  await ignoreMissing(kube.delete(ServiceAccount, { namespace, name: AGENT_ACCOUNT }));
+  await ignoreNotFound(kube.delete(ServiceAccount, { namespace, name: AGENT_ACCOUNT }));
   const { items } = await kube.list(Work, { namespace });
   for (const { metadata } of items) {
     const finalizers = (metadata.finalizers ?? []).filter((one) => one !== WORK_FINALIZER);
-    await ignoreMissing(kube.patch(Work, metadata, { type: "merge", body: { metadata: { finalizers } } }));
-    await ignoreMissing(kube.delete(Work, metadata));
+    await ignoreNotFound(kube.patch(Work, metadata, { type: "merge", body: { metadata: { finalizers } } }));
+    await ignoreNotFound(kube.delete(Work, metadata));
   }
-  await ignoreMissing(kube.delete(Namespace, { name: namespace }));
-}
-
-async function ignoreMissing(call: Promise<unknown>): Promise<void> {
-  await call.catch((error: unknown) => {
-    if (!isNotFound(error)) throw error;
-  });
+  await ignoreNotFound(kube.delete(Namespace, { name: namespace }));
 }

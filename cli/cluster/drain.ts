@@ -9,9 +9,8 @@ import { isFinished } from "../../crds/task/sequence.ts";
 import { Task } from "../../crds/task/task.ts";
 import { clusterNamespace } from "../../crds/work/names.ts";
 import { Namespace, Role, RoleBinding, Secret } from "../../kube/api/builtin.ts";
-import type { ResourceRef } from "../../kube/api/resource-ref.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
-import { isNotFound } from "../../kube/client/errors.ts";
+import { ignoreNotFound } from "../../kube/client/ignore-gone.ts";
 import { confirm } from "../confirm.ts";
 import { Failure } from "../failure.ts";
 import type { Progress, Result } from "../output.ts";
@@ -238,7 +237,7 @@ function toStuck(name: string, held: readonly PlacementDecision[]): Failure {
 
 async function forgetObjects(kube: KubeClient, name: string, text: string): Promise<Result> {
   const key = { namespace: SYSTEM_NAMESPACE, name };
-  await deleteIfThere(kube, Cluster, key);
+  await ignoreNotFound(kube.delete(Cluster, key));
   const deadline = Date.now() + FORGET_DEADLINE_MS;
   while (await kube.find(Cluster, key)) {
     if (Date.now() > deadline)
@@ -247,19 +246,9 @@ async function forgetObjects(kube: KubeClient, name: string, text: string): Prom
       });
     await delay(POLL_MS);
   }
-  await deleteIfThere(kube, RoleBinding, { namespace: SYSTEM_NAMESPACE, name: roleName(name) });
-  await deleteIfThere(kube, Role, { namespace: SYSTEM_NAMESPACE, name: roleName(name) });
-  await deleteIfThere(kube, Secret, { namespace: SYSTEM_NAMESPACE, name: secretName(name) });
+  await ignoreNotFound(kube.delete(RoleBinding, { namespace: SYSTEM_NAMESPACE, name: roleName(name) }));
+  await ignoreNotFound(kube.delete(Role, { namespace: SYSTEM_NAMESPACE, name: roleName(name) }));
+  await ignoreNotFound(kube.delete(Secret, { namespace: SYSTEM_NAMESPACE, name: secretName(name) }));
   if (await kube.find(Namespace, { name: clusterNamespace(name) })) await removePullObjects(kube, name);
   return { json: { name, removed: true }, text: [text] };
-}
-
-async function deleteIfThere(
-  kube: KubeClient,
-  ref: ResourceRef,
-  key: { namespace: string; name: string },
-): Promise<void> {
-  await kube.delete(ref, key).catch((error: unknown) => {
-    if (!isNotFound(error)) throw error;
-  });
 }

@@ -6,7 +6,7 @@ import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import { ConfigMap } from "../../kube/api/builtin.ts";
 import { createClient } from "../../kube/client/create-client.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
-import { isNotFound } from "../../kube/client/errors.ts";
+import { ignoreNotFound } from "../../kube/client/ignore-gone.ts";
 import { loadKubeconfig } from "../../kube/client/kubeconfig.ts";
 import { DATABASES, readBrokerAccess, type Database } from "../../local/database-broker.ts";
 import { hereServiceName } from "../../local/here-services.ts";
@@ -40,9 +40,7 @@ export async function disableServices(context: Context, names: readonly string[]
       context.progress.step(`Taking ${database} out of the marketplace`);
       const broker = await findBroker(context, database);
       if (broker) await context.api.waitForJob((await context.api.start("DELETE", brokerPath(broker))).job);
-      await kube.delete(ConfigMap, keyOf(database)).catch((error: unknown) => {
-        if (!isNotFound(error)) throw error;
-      });
+      await ignoreNotFound(kube.delete(ConfigMap, keyOf(database)));
     }
   });
   return {

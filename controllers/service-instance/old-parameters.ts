@@ -3,7 +3,7 @@ import { LABELS } from "../../crds/labels.ts";
 import type { ProvidedBy } from "../../crds/service-instance/managed-fields.ts";
 import type { ServiceInstance } from "../../crds/service-instance/service-instance.ts";
 import { Secret } from "../../kube/api/builtin.ts";
-import { isNotFound } from "../../kube/client/errors.ts";
+import { ignoreNotFound } from "../../kube/client/ignore-gone.ts";
 import type { Provided } from "../shared/osb/provided.ts";
 
 /** Those of `before`, unless `after` or the spec still names them. A Secret of people stays. */
@@ -17,9 +17,5 @@ export async function removeOldParameters(
   const key = { namespace: metadata.namespace ?? "", name };
   const secret = await client.find(Secret, key);
   if (secret?.metadata.labels?.[LABELS.serviceInstance] !== guid) return;
-  try {
-    await client.delete(Secret, key);
-  } catch (error) {
-    if (!isNotFound(error)) throw error;
-  }
+  await ignoreNotFound(client.delete(Secret, key));
 }

@@ -10,6 +10,7 @@ import {
 } from "../../../crds/service-broker/credentials.ts";
 import { Secret } from "../../../kube/api/builtin.ts";
 import { isAlreadyExists, isInvalid, isNotFound } from "../../../kube/client/errors.ts";
+import { ignoreNotFound } from "../../../kube/client/ignore-gone.ts";
 import { accessSecret } from "../../access/rbac-lag.ts";
 import type { Session } from "../../access/session.ts";
 
@@ -112,7 +113,5 @@ export async function removeCredentials(
     isShared
       ? platformClient.patch(Secret, key, { type: "merge", body: { data } }, { signal })
       : platformClient.delete(Secret, key, { signal });
-  await accessSecret(remove, signal).catch((error: unknown) => {
-    if (!isNotFound(error)) throw error;
-  });
+  await ignoreNotFound(accessSecret(remove, signal));
 }

@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { Secret } from "../../../kube/api/builtin.ts";
 import type { KubeObject, OwnerReference } from "../../../kube/api/object.ts";
-import { isNotFound } from "../../../kube/client/errors.ts";
+import { ignoreNotFound } from "../../../kube/client/ignore-gone.ts";
 import { apiVersionOf, type ResourceRef } from "../../../kube/api/resource-ref.ts";
 import { accessSecret } from "../../access/rbac-lag.ts";
 import type { Session } from "../../access/session.ts";
@@ -84,11 +84,7 @@ export async function discardParameters(
 ): Promise<void> {
   const secret = await platformClient.find(Secret, key, { signal });
   if (secret?.metadata.labels?.[label] !== guid) return;
-  try {
-    await platformClient.delete(Secret, key, { signal });
-  } catch (error) {
-    if (!isNotFound(error)) throw error;
-  }
+  await ignoreNotFound(platformClient.delete(Secret, key, { signal }));
 }
 
 /** `write`, with the parameters kept before and given to what it makes; taken away when it fails. */
