@@ -10,7 +10,7 @@ import { isForbidden } from "../../kube/client/errors.ts";
 import { remoteMarking } from "../../kube/controller/child-marking.ts";
 import type { RemoteMarkers } from "../../kube/controller/controller.ts";
 import { createOwnedObjects, type ChildStore } from "../../kube/controller/owned-objects.ts";
-import { describeDraft, parseObject, refOf } from "./manifests.ts";
+import { describeDraft, parseObject } from "./manifests.ts";
 
 /** Objects read at the same time. */
 const AT_A_TIME = 8;
@@ -46,7 +46,7 @@ async function readStores(texts: readonly string[], client: KubeClient, markers:
     await Promise.all(
       texts.slice(first, first + AT_A_TIME).map(async (text) => {
         const { kind, namespace, name } = parseObject(text);
-        const ref = refOf({ kind }, BUNDLE_KINDS);
+        const ref = BUNDLE_KINDS.find((one) => one.kind === kind);
         const object = ref && (await findReadable(client, ref, { namespace, name }));
         if (!ref || object?.metadata.labels?.[markers.hubLabel] !== markers.hub) return;
         found.set(resourceId(ref), [...(found.get(resourceId(ref)) ?? []), object]);

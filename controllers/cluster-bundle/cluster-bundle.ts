@@ -23,6 +23,7 @@ import { isGivenUp } from "../shared/other-clusters.ts";
 import { applyBundle } from "./apply.ts";
 import { describeDraft, fillIn, MAX_TEXT, splitDocuments, toDrafts } from "./manifests.ts";
 import { chooseClusters, soakLeft, toReady, valuesOf } from "./plan.ts";
+import { objectKey } from "../../kube/api/object.ts";
 
 /** When the objects are read again, in case somebody changed them. */
 const RECHECK_MS = 300_000;
@@ -38,28 +39,24 @@ export function clusterBundleController(): Controller {
     for: ClusterBundle,
     workers: 2,
     watches: [
-      watch(Cluster, (cluster, read) => (concerns(cluster) ? read.list(ClusterBundle).map(keyOf) : [])),
+      watch(Cluster, (cluster, read) => (concerns(cluster) ? read.list(ClusterBundle).map(objectKey) : [])),
       watch(
         ConfigMap,
         ({ metadata }, read) =>
           read
             .list(ClusterBundle)
             .filter(({ spec }) => spec.manifestsFrom.configMap === metadata.name)
-            .map(keyOf),
+            .map(objectKey),
         { namespace: SYSTEM_NAMESPACE },
       ),
     ],
-    remote: { owns: [], mapCluster: (_cluster, read) => read.list(ClusterBundle).map(keyOf) },
+    remote: { owns: [], mapCluster: (_cluster, read) => read.list(ClusterBundle).map(objectKey) },
     finalizer: "cupola.dev/bundle",
     needsFinalizer: ({ spec }: ClusterBundle) => spec.deletion === "Delete",
     dropsFinalizer: true,
     reconcile: reconcileBundle,
     finalize: endBundle,
   });
-}
-
-function keyOf({ metadata }: ClusterBundle): { namespace: string | undefined; name: string } {
-  return { namespace: metadata.namespace, name: metadata.name };
 }
 
 async function reconcileBundle(bundle: ClusterBundle, context: ReconcileContext): Promise<ReconcileResult> {

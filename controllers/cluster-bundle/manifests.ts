@@ -3,7 +3,6 @@ import { findBundleKind } from "../../crds/cluster-bundle/bundle-kinds.ts";
 import { MAX_BUNDLE_OBJECTS } from "../../crds/cluster-bundle/cluster-bundle.ts";
 import { GROUP } from "../../crds/groups.ts";
 import { RESERVED_NAMESPACE } from "../../crds/platform-policies.ts";
-import type { ResourceRef } from "../../kube/api/resource-ref.ts";
 import type { Draft } from "../../kube/client/client.ts";
 import { isRecord } from "../../kube/api/is-record.ts";
 
@@ -100,8 +99,4 @@ export interface ListedObject {
 export function parseObject(text: string): ListedObject {
   const [, kind = "", namespace = "", name = ""] = /^(\S+) ([^/]+)\/(.+)$/.exec(text) ?? [];
   return { kind, namespace, name };
-}
-
-export function refOf({ kind }: Pick<ListedObject, "kind">, refs: readonly ResourceRef[]): ResourceRef | undefined {
-  return refs.find((ref) => ref.kind === kind);
 }
