@@ -8,7 +8,15 @@ import { defaultInstances } from "../../crds/process/defaults.ts";
 import type { Process } from "../../crds/process/process.ts";
 import type { Revision } from "../../crds/revision/revision.ts";
 import type { Rollout } from "../../crds/rollout/rollout.ts";
-import { currentStep, effectiveState, isEnded, isFinishing, ownState, sortRollouts } from "../../crds/rollout/rules.ts";
+import {
+  currentStep,
+  effectiveState,
+  isEnded,
+  isFinishing,
+  isStagePaused,
+  ownState,
+  sortRollouts,
+} from "../../crds/rollout/rules.ts";
 import { omitUndefined } from "../../kube/api/omit-undefined.ts";
 import { mergeDiffNamed } from "../../kube/api/merge-diff.ts";
 import type { ReadyDraft } from "../../kube/controller/controller.ts";
@@ -96,7 +104,8 @@ function planStaged(
   const steps = planStageSteps(versions, input.history, toStagesInput(input, web));
   const isMoving = versions.target !== undefined && (state === "Deploying" || state === "Prepaused");
   const progress = planStageProgress({ rollout, steps, refused: findRefusal(web, versions), isMoving, now });
-  if (isHalted(rollout, progress.fields)) return { state: "Paused", progress };
+  if (!rollout.spec.cancelled && isStagePaused({ spec: rollout.spec, status: progress.fields }))
+    return { state: "Paused", progress };
   // A step of a canary is reached without the soak of its last stage.
   if (state === "Deploying" && !progress.isPassed) return { state, progress };
   const planned = steps.map(({ step }) => step);
@@ -107,11 +116,6 @@ function planStaged(
 function findRefusal({ status }: Process, { target }: RolloutVersions): string | undefined {
   const refused = status?.refused;
   return refused?.revision === String(target?.spec.version) ? refused?.message : undefined;
-}
-
-/** Whether it waits after a stage, or halts in one that failed. */
-function isHalted({ spec }: Rollout, { stagePauses = 0 }: StageFields): boolean {
-  return !spec.cancelled && stagePauses > (spec.continuedStages ?? 0);
 }
 
 function toStagesInput({ placement, rollout }: PlacedRollout, web: Process): Parameters<typeof planStageSteps>[2] {
@@ -328,7 +332,7 @@ export function planRolloutReady(
 /** A stage that has failed, or one that waits for an approval. */
 function toHalted({ metadata, spec }: Rollout, status: RolloutStatus): ReadyDraft | undefined {
   const { stageProblem, stagePauses = 0, stage = 1 } = status;
-  if (status.state === "Canceling" || stagePauses <= (spec.continuedStages ?? 0)) return undefined;
+  if (status.state === "Canceling" || !isStagePaused({ spec, status })) return undefined;
   const next = `cf continue-deployment ${spec.appRef.name}`;
   if (stageProblem !== undefined)
     return {

@@ -33,7 +33,13 @@ function progressState(rollout: Rollout): RolloutState {
 }
 
 /** Whether it has paused after a stage, or halted in one that failed, and nobody has continued since. */
-export function isStagePaused({ spec, status }: Rollout): boolean {
+export function isStagePaused({
+  spec,
+  status,
+}: {
+  spec: Pick<Rollout["spec"], "continuedStages">;
+  status?: { stagePauses?: number | undefined } | undefined;
+}): boolean {
   return (status?.stagePauses ?? 0) > (spec.continuedStages ?? 0);
 }
 
