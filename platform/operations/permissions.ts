@@ -171,16 +171,20 @@ function listSpaceRoleNames(): string[] {
     .map(spaceRoleName);
 }
 
+function toWatchPermission(on: Permission["resource"]): Permission {
+  return { resource: on, verbs: LIST_WATCH_VERBS };
+}
+
 /** Operations that declare theirs in one list. */
 const PERMISSIONS_OF: Partial<Record<Operation, readonly Permission[]>> = {
   "log-drains": LOG_DRAIN_PERMISSIONS,
   "hub-logs": HUB_LOGS_PERMISSIONS,
   "ssh-proxy": SSH_PERMISSIONS,
   "route-service": ROUTE_SERVICE_PERMISSIONS,
+  "internal-dns": INTERNAL_DNS_KINDS.map(toWatchPermission),
 };
 
 function listDeclaredPermissions(operation: Operation): Permission[] {
-  const toWatchPermission = (on: Permission["resource"]): Permission => ({ resource: on, verbs: LIST_WATCH_VERBS });
   const backends = listBackendOperations([operation]).flatMap(({ singletonKinds = [], watchedKinds = [] }) =>
     [...singletonKinds, ...watchedKinds].map(toWatchPermission),
   );
@@ -204,7 +208,6 @@ function listDeclaredPermissions(operation: Operation): Permission[] {
     ...(operation === "agent" ? spokeControllers().flatMap(permissionsOf) : []),
     ...(operation === "webhook" ? WEBHOOK_PERMISSIONS : []),
     ...(PERMISSIONS_OF[operation] ?? []),
-    ...(operation === "internal-dns" ? INTERNAL_DNS_KINDS.map(toWatchPermission) : []),
     ...(operation === "logs"
       ? [...POD_LOG_PERMISSIONS, ...INSTANCE_PROBLEM_PERMISSIONS, ...REPLICA_LOG_PERMISSIONS]
       : []),
