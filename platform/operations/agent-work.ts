@@ -10,8 +10,8 @@ import { isNotFound } from "../../kube/client/errors.ts";
 import type { Singleton } from "../leases/singletons.ts";
 import type { PlatformContext } from "../platform-context.ts";
 import type { HubSettings } from "../platform-options.ts";
-import { createHubLogin, type TokenStore } from "./hub-login.ts";
-import { runPullAgent } from "./pull-agent.ts";
+import type { TokenStore } from "./hub-login.ts";
+import { AGENT_NAME, runAgent } from "./run-agent.ts";
 
 /** Undefined where the hub calls this cluster. */
 export function createAgentWork({ options, log }: Pick<PlatformContext, "options" | "log">): Singleton | undefined {
@@ -41,21 +41,12 @@ type AgentContext = Pick<PlatformContext, "log" | "client"> &
 /** Never rejects. */
 async function run({ hub: settings, access, log, client }: AgentContext, signal: AbortSignal): Promise<void> {
   const { cluster, server, ca } = settings;
-  const login = createHubLogin(cluster, tokensIn(client, settings), log);
-  const hub = createClient({
-    server,
-    ...omitUndefined({ ca }),
-    auth: login.credentials,
-    userAgent: "cupola-agent",
-    fieldManager: "cupola-agent",
-  });
   const connectHere = (): KubeClient =>
-    createClient({ ...access, auth: accountOf(settings), userAgent: "cupola-agent", fieldManager: "cupola-agent" });
-  try {
-    await Promise.all([login.renew(hub, signal), runPullAgent({ cluster, hub, connectHere, log }, signal)]);
-  } finally {
-    await hub.close();
-  }
+    createClient({ ...access, auth: accountOf(settings), userAgent: AGENT_NAME, fieldManager: AGENT_NAME });
+  await runAgent(
+    { cluster, hub: { server, ...omitUndefined({ ca }) }, tokens: tokensIn(client, settings), connectHere, log },
+    signal,
+  );
 }
 
 /** Reads the file again when this cluster refuses the token. */
