@@ -13,6 +13,6 @@ const own = toRanges(OWN_ADDRESSES);
 /** As for brokers of spaces. The proxy's own machine is open to nobody, whatever the operator has set. */
 export function routeServiceRuleOf(hostname: string, read: Reader): AddressRule {
   const url = `https://${hostname.includes(":") ? `[${hostname}]` : hostname}`;
-  const rule = addressRuleOf({ metadata: { name: "route-service", namespace: "" }, spec: { url } }, read);
+  const rule = addressRuleOf(url, undefined, read);
   return (address) => !isInRanges(own, address) && (rule?.(address) ?? true);
 }

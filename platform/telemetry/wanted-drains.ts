@@ -171,6 +171,6 @@ function toNetwork(
   const isOfBroker = instance.spec.type === "managed" && binding.status?.syslogDrainAddress === toHostAndPort(address);
   const namespace = isOfBroker ? binding.status?.provided?.brokerRef.namespace : own;
   const url = `https://${isIP(host) === 6 ? `[${host}]` : host}`;
-  const rule = addressRuleOf({ metadata: { name: "drain", namespace: namespace ?? own }, spec: { url } }, read);
+  const rule = addressRuleOf(url, namespace ?? own, read);
   return { lookup: toLookup(rule), mayConnect: rule ?? (() => true) };
 }

@@ -1,7 +1,6 @@
 // The addresses that brokers of spaces may have, and who is asked at all.
 import { expect, test } from "vitest";
 import { Domain } from "../../../crds/domain/domain.ts";
-import type { ServiceBroker } from "../../../crds/service-broker/service-broker.ts";
 import type { ResourceRef } from "../../../kube/api/resource-ref.ts";
 import type { Reader } from "../../../kube/cache/reader.ts";
 import { parseNetworkSettings } from "../network-settings.ts";
@@ -33,8 +32,6 @@ test.each<[string, boolean, Record<string, string>?]>([
   expect(toAddressRule(parseNetworkSettings(settings))(address)).toBe(isOpen),
 );
 
-const broker = (namespace: string, url: string): ServiceBroker =>
-  ({ metadata: { namespace, name: "b" }, spec: { url } }) as unknown as ServiceBroker;
 const reader = (data?: Record<string, string>): Reader =>
   ({
     find: () => data && { data },
@@ -55,5 +52,5 @@ test.each<[string, string, boolean, Record<string, string>?]>([
   ["acme-dev", "http://10.0.0.1", false, { isolation: "off" }],
   ["acme-dev", "http://10.0.0.1", true, { isolation: "of", nonsense: "x" }],
 ])("in %s %s is asked: %s, with %j", (namespace, url, isAsked, data) =>
-  expect(addressRuleOf(broker(namespace, url), reader(data)) !== undefined).toBe(isAsked),
+  expect(addressRuleOf(url, namespace, reader(data)) !== undefined).toBe(isAsked),
 );

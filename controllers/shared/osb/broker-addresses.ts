@@ -2,7 +2,6 @@
 import { BlockList, isIP } from "node:net";
 import { Domain } from "../../../crds/domain/domain.ts";
 import { SYSTEM_NAMESPACE } from "../../../crds/groups.ts";
-import type { ServiceBroker } from "../../../crds/service-broker/service-broker.ts";
 import type { Reader } from "../../../kube/cache/reader.ts";
 import { parseCIDR, parseNetworkSettings, readNetworkSettings, type NetworkSettings } from "../network-settings.ts";
 
@@ -22,14 +21,14 @@ const NEVER_OTHERS = [
   "2002::/16",
 ];
 
-/** Undefined: it may have any, as a broker of the platform, one behind a domain whose names are the operator's, or where nobody isolates networks. */
-export function addressRuleOf(
-  broker: Pick<ServiceBroker, "metadata"> & { spec: Pick<ServiceBroker["spec"], "url"> },
-  read: Reader,
-): AddressRule | undefined {
-  if (broker.metadata.namespace === SYSTEM_NAMESPACE) return undefined;
+/**
+ * Undefined: it may have any, as what the platform's namespace names, a host in a domain whose names are the operator's, or where nobody isolates networks.
+ * @param namespace of the object that names the URL; undefined for any space
+ */
+export function addressRuleOf(url: string, namespace: string | undefined, read: Reader): AddressRule | undefined {
+  if (namespace === SYSTEM_NAMESPACE) return undefined;
   const settings = parseSettings(readNetworkSettings(read));
-  if (!settings.isolation || isInSharedDomain(broker.spec.url, read)) return undefined;
+  if (!settings.isolation || isInSharedDomain(url, read)) return undefined;
   return toAddressRule(settings);
 }
 

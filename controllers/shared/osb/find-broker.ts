@@ -41,7 +41,7 @@ export async function readBrokerAccess(
     url: broker.spec.url.replace(/\/+$/, ""),
     username: decode(username),
     password: decode(password),
-    mayConnect: addressRuleOf(broker, read),
+    mayConnect: addressRuleOf(broker.spec.url, broker.metadata.namespace, read),
     ca,
   };
 }
