@@ -1,6 +1,7 @@
 // Clusters whose instances may be started elsewhere.
 import { expect, test } from "vitest";
 import { Cluster } from "../../crds/cluster/cluster.ts";
+import { PlacementDecision } from "../../crds/placement-decision/placement-decision.ts";
 import { Task } from "../../crds/task/task.ts";
 import { makeObject } from "../../crds/testing/objects.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
@@ -57,6 +58,47 @@ test("a removal places nothing new there, and looks twice before it deletes", as
   const look = ["find Cluster", "list PlacementDecision", "list Task"];
   expect(calls.slice(0, 9)).toEqual(["find Cluster", '{"spec":{"cordoned":true}}', ...look, ...look, "delete Cluster"]);
 });
+
+/** An app with an instance on west, whose Process is as said, and which has ended at the second look. */
+const withApp = (process: object | undefined, calls: string[]): KubeClient => {
+  const decision = makeObject(PlacementDecision, "shop.web", {
+    spec: {
+      segment: "shared",
+      app: "shop",
+      processType: "web",
+      assignments: [{ cluster: "west", indexes: [{ start: 0, end: 0 }], state: "Active", reason: "Chosen" }],
+    },
+  });
+  const isThere = (): boolean => !calls.includes("delete Cluster");
+  return {
+    find: ({ kind }: { kind: string }) => {
+      if (kind === "Process") return Promise.resolve(process);
+      return Promise.resolve(kind === "Cluster" && isThere() ? clusterWith("Answers", "True") : undefined);
+    },
+    list: ({ kind }: { kind: string }) => {
+      calls.push(`list ${kind}`);
+      const isFirst = calls.filter((one) => one === "list PlacementDecision").length === 1;
+      return Promise.resolve({ items: kind === "PlacementDecision" && isFirst ? [decision] : [] });
+    },
+    patch: () => Promise.resolve(),
+    delete: ({ kind }: { kind: string }) => Promise.resolve(void calls.push(`delete ${kind}`)),
+  } as unknown as KubeClient;
+};
+
+test.each([
+  ["is being deleted", { metadata: { name: "shop.web", deletionTimestamp: "2026-11-28T00:00:00Z" } }],
+  ["is gone", undefined],
+])("a cluster whose last process %s is removed when it has ended there", async (_, process) => {
+  const calls: string[] = [];
+  await remove(withApp(process, calls), "west", silentProgress);
+  expect(calls).toContain("delete Cluster");
+});
+
+test("a cluster that still has a process is not removed", () =>
+  expect(remove(withApp({ metadata: { name: "shop.web" } }, []), "west", silentProgress)).rejects.toMatchObject({
+    message: "cluster west still runs apps of this platform",
+    next: "cup clusters drain west",
+  }));
 
 const taskOn = (cluster: string, state: string): Task =>
   makeObject(Task, "t", { spec: { appRef: { name: "shop" }, command: "true" }, status: { cluster, state } });

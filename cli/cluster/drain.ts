@@ -5,6 +5,7 @@ import { isReachable } from "../../controllers/shared/reachable.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import { IsolationSegment } from "../../crds/isolation-segment/isolation-segment.ts";
 import { PlacementDecision } from "../../crds/placement-decision/placement-decision.ts";
+import { Process } from "../../crds/process/process.ts";
 import { isFinished } from "../../crds/task/sequence.ts";
 import { Task } from "../../crds/task/task.ts";
 import { clusterNamespace } from "../../crds/work/names.ts";
@@ -92,18 +93,27 @@ async function awaitUnused(kube: KubeClient, name: string, progress: Progress): 
   if (tasks > 0) throw toUnfinished(await getCluster(kube, name), tasks);
 }
 
-/** Counts of LRPs are some seconds old, so an empty cluster is waited for. @throws Failure */
+/** Counts of LRPs are some seconds old, so an empty cluster is waited for, as are processes that are being deleted. @throws Failure */
 async function awaitNoProcess(kube: KubeClient, name: string, progress: Progress): Promise<void> {
   const deadline = Date.now() + COUNT_DEADLINE_MS;
   for (let last = 0; ; await delay(POLL_MS)) {
     const cluster = await getCluster(kube, name);
-    const isPlaced = (await listHeld(kube, name)).length > 0;
+    const held = await listHeld(kube, name);
     const lrps = cluster.status?.lrps ?? 0;
-    if (!isPlaced && lrps === 0) return;
-    if (isPlaced || Date.now() > deadline || !isReachable(cluster)) throw toInUse(cluster);
+    if (held.length === 0 && lrps === 0) return;
+    if (Date.now() > deadline || !isReachable(cluster) || (await isAnyKept(kube, held))) throw toInUse(cluster);
     if (lrps !== last) progress.step(`Waiting for the end of the last LRPs on cluster ${name}: ${lrps}`);
     last = lrps;
   }
+}
+
+/** Whether a process stays: its decision has its name, and outlives it until its instances have ended. */
+async function isAnyKept(kube: KubeClient, decisions: readonly PlacementDecision[]): Promise<boolean> {
+  for (const { metadata } of decisions) {
+    const process = await kube.find(Process, metadata);
+    if (process && process.metadata.deletionTimestamp === undefined) return true;
+  }
+  return false;
 }
 
 /** A removed cluster fails its tasks. */
