@@ -15,7 +15,7 @@ import { CFError, unprocessable } from "../http/errors.ts";
 import { toCFError } from "../http/error-translation.ts";
 import { newJob } from "../jobs/jobs.ts";
 import { appKey } from "../cf/app/owner-app.ts";
-import { sortNewestFirst } from "../cf/newest-first.ts";
+import { sortNewestFirst } from "../cf/creation-order.ts";
 import { processesOf as appProcesses } from "../cf/process/processes.ts";
 import { createOrPatchProcess } from "../cf/process/create-process.ts";
 import { withoutNulls } from "../cf/without-nulls.ts";

@@ -2,7 +2,7 @@
 import { Org } from "../../crds/org/org.ts";
 import { OrgQuota } from "../../crds/org-quota/org-quota.ts";
 import type { Session } from "../access/session.ts";
-import { sortOldestFirst } from "../cf/newest-first.ts";
+import { sortOldestFirst } from "../cf/creation-order.ts";
 import { quotaGUIDOf } from "../cf/org/org-quota.ts";
 import { presentLimits } from "../cf/quota/quota-body.ts";
 import { link, presentIdentity, toManyRelationship } from "../http/presentation.ts";

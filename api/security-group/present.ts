@@ -2,7 +2,7 @@
 import { SecurityGroup } from "../../crds/security-group/security-group.ts";
 import { Space } from "../../crds/space/space.ts";
 import type { Session } from "../access/session.ts";
-import { sortOldestFirst } from "../cf/newest-first.ts";
+import { sortOldestFirst } from "../cf/creation-order.ts";
 import { link, presentIdentity, toManyRelationship } from "../http/presentation.ts";
 
 export type Lifecycle = "running" | "staging";

@@ -3,7 +3,7 @@ import { Org } from "../../crds/org/org.ts";
 import { SpaceQuota } from "../../crds/space-quota/space-quota.ts";
 import { Space } from "../../crds/space/space.ts";
 import type { Session } from "../access/session.ts";
-import { sortOldestFirst } from "../cf/newest-first.ts";
+import { sortOldestFirst } from "../cf/creation-order.ts";
 import { presentLimits } from "../cf/quota/quota-body.ts";
 import { link, presentIdentity, toManyRelationship, toOneRelationship } from "../http/presentation.ts";
 

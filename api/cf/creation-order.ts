@@ -3,7 +3,7 @@ import { creationSortKey } from "../../crds/guid.ts";
 import { createdTimeOf } from "../../crds/origin.ts";
 import type { KubeObject } from "../../kube/api/object.ts";
 
-/** Sort key for newest first. */
+/** By creation, then GUID. */
 export function sortNewestFirst<T extends KubeObject>(objects: readonly T[]): T[] {
   return [...objects].sort((one, other) => (creationSortKey(one) > creationSortKey(other) ? -1 : 1));
 }
