@@ -79,13 +79,22 @@ export function watchNames(informers: Informers): NamesView & { release(): void 
         .flatMap(({ spec }) => (spec.internal ? [spec.name.toLowerCase()] : [])),
     findBinding: (hostname) => bindings.store.byIndex(HOST_INDEX, hostname)[0],
     listInstances: (binding) =>
-      binding.spec.destinations.flatMap((destination) => instancesOf(binding, destination, lrps)),
+      listProcesses(binding).flatMap((destination) => instancesOf(binding, destination, lrps)),
     release: () => [domains, bindings, lrps].forEach((handle) => handle.release()),
   };
 }
 
 function isServed(binding: RouteBinding): boolean {
   return isOurs(binding) && binding.spec.internal && !binding.metadata.deletionTimestamp;
+}
+
+/** Destinations that differ in their port have the same instances. */
+function listProcesses(binding: RouteBinding): RouteDestination[] {
+  const processes = binding.spec.destinations.map((each): [string, RouteDestination] => [
+    `${destinationNamespace(binding, each)}/${each.appGUID}/${each.processType}`,
+    each,
+  ]);
+  return [...new Map(processes).values()];
 }
 
 function instancesOf(
