@@ -16,8 +16,6 @@ import { isOfHub } from "./plan.ts";
 
 /** Kinds whose objects use Secrets. */
 const USERS = [LRP, TaskRun] as const;
-/** Secrets that one look reads; the next ones come when these are gone. */
-const MAX_SECRETS = 500;
 /** Namespaces whose leftovers are remembered. Those of the others stay. */
 const MAX_NAMESPACES = 10_000;
 const DEADLINE_MS = 15_000;
@@ -54,7 +52,8 @@ async function listSecrets({ metadata }: KubeObject, client: KubeClient): Promis
   const { items } = await client.list(Secret, {
     namespace: metadata.name,
     labelSelector: `${LABELS.hub}=${metadata.labels?.[LABELS.hub] ?? ""}`,
-    limit: MAX_SECRETS,
+    // Without their values.
+    metadata: true,
     deadlineMs: DEADLINE_MS,
   });
   return items.map(({ metadata: { name, uid = "" } }) => ({ name, uid }));
