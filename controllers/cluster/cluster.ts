@@ -27,6 +27,7 @@ import {
   type ClusterObservation,
   type ObserveClusters,
 } from "./plan.ts";
+import { omitUndefined } from "../../kube/api/omit-undefined.ts";
 
 /** On every Cluster, until its instances have been placed elsewhere. */
 const CLUSTER_FINALIZER = "cupola.dev/cluster";
@@ -114,7 +115,7 @@ function toFacts({ status }: Cluster, seen: ClusterObservation | undefined, told
 
 function toVersions(kubernetes: string | undefined, cupola: string | undefined): object | undefined {
   if (kubernetes === undefined && cupola === undefined) return undefined;
-  return { ...(kubernetes !== undefined && { kubernetes }), ...(cupola !== undefined && { cupola }) };
+  return omitUndefined({ kubernetes, cupola });
 }
 
 function toContents(remote: RemoteCluster): object {

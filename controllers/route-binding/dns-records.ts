@@ -3,10 +3,10 @@ import { BackendClass } from "../../crds/backend-class/backend-class.ts";
 import { ROUTER_ADDRESSES } from "../../crds/backend-class/router-addresses.ts";
 import { Cluster } from "../../crds/cluster/cluster.ts";
 import { Domain } from "../../crds/domain/domain.ts";
+import { ageSortKey } from "../../crds/guid.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import { PlacementDecision } from "../../crds/placement-decision/placement-decision.ts";
 import { RouteBinding } from "../../crds/route-binding/route-binding.ts";
-import { keyOf } from "../../kube/api/object.ts";
 import type { Reader } from "../../kube/cache/reader.ts";
 import {
   defineController,
@@ -105,8 +105,7 @@ function reconcileRecord(binding: RouteBinding, { read }: ReconcileContext): Rec
 
 /** The oldest binding of a host has the record. */
 function isFirst({ metadata }: RouteBinding, bindings: readonly RouteBinding[]): boolean {
-  const ageOf = (one: RouteBinding): string => `${one.metadata.creationTimestamp ?? ""} ${keyOf(one.metadata)}`;
-  const [first] = bindings.toSorted((a, b) => (ageOf(a) < ageOf(b) ? -1 : 1));
+  const [first] = bindings.toSorted((a, b) => (ageSortKey(a) < ageSortKey(b) ? -1 : 1));
   return first?.metadata.uid === metadata.uid;
 }
 
