@@ -15,6 +15,8 @@ import { createClient } from "../../kube/client/create-client.ts";
 import { applyObjects, installManifests } from "../../platform/install.ts";
 import { startEmbedded } from "../conformance/embedded-server.ts";
 import type { Server } from "../conformance/kubernetes/suite.ts";
+import { expect } from "vitest";
+import { eventually } from "../eventually.ts";
 import { startLink, type Link } from "./link.ts";
 import { playRunner, type PlayedRunner } from "./played-runner.ts";
 import { addPlayedAgent, type PlayedAgent } from "./pull-spoke.ts";
@@ -207,6 +209,17 @@ export async function placeShared(hub: KubeClient, spec: Partial<IsolationSegmen
 export async function conditionOf(hub: KubeClient, cluster: string, type: string): Promise<Condition | undefined> {
   const { status } = await hub.get(Cluster, { namespace: SYSTEM_NAMESPACE, name: cluster });
   return (status?.conditions as Condition[] | undefined)?.find((one) => one.type === type);
+}
+
+export async function untilReachable({ hub }: World, ...clusters: readonly string[]): Promise<void> {
+  for (const name of clusters)
+    await eventually(async () => expect(await conditionOf(hub, name, "Reachable")).toMatchObject({ status: "True" }));
+}
+
+/** The clusters with instances of an app, and the indexes of these. */
+export async function placesOf(world: World, app: string): Promise<[string[], number[]]> {
+  const seen = await listLRPs(world, app);
+  return [clustersOf(seen), indexesOf(seen)];
 }
 
 export interface SeenLRP {

@@ -9,13 +9,14 @@ import { Secret } from "../../../kube/api/builtin.ts";
 import { playRunner, type PlayedRunner } from "../../clusters/played-runner.ts";
 import { startReplica, type Replica } from "../../clusters/replica.ts";
 import {
+  type World,
   clustersOf,
   conditionOf,
   indexesOf,
   listLRPs,
   placeShared,
   startWorld,
-  type World,
+  untilReachable,
 } from "../../clusters/world.ts";
 import { eventually } from "../../eventually.ts";
 import { applyApp, makeSpace } from "../controllers/test-env.ts";
@@ -31,10 +32,7 @@ describe("a hub and two other clusters", () => {
     replica = await startReplica(() => world.connect(), { leads: true });
     ({ namespace } = await makeSpace(world.hub, "acme", "dev"));
     await placeShared(world.hub);
-    for (const name of ["east", "west"])
-      await eventually(async () =>
-        expect(await conditionOf(world.hub, name, "Reachable")).toMatchObject({ status: "True" }),
-      );
+    await untilReachable(world, "east", "west");
     await applyApp(world.hub, { namespace, name: "shop" }, { process: { instances: 3 } });
     await untilRunning(3);
   }, 60_000);

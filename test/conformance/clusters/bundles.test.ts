@@ -5,7 +5,7 @@ import { ClusterBundle } from "../../../crds/cluster-bundle/cluster-bundle.ts";
 import { SYSTEM_NAMESPACE } from "../../../crds/groups.ts";
 import { ConfigMap, Namespace } from "../../../kube/api/builtin.ts";
 import { startReplica, type Replica } from "../../clusters/replica.ts";
-import { conditionOf, startWorld, type World } from "../../clusters/world.ts";
+import { type World, conditionOf, startWorld, untilReachable } from "../../clusters/world.ts";
 import { eventually } from "../../eventually.ts";
 
 const KEY = { namespace: SYSTEM_NAMESPACE, name: "base" };
@@ -21,10 +21,7 @@ describe("bundles on two clusters", () => {
     world = await startWorld({ spokes: ["east", "west"] });
     for (const { client } of world.spokes.values()) await client.create(Namespace, { metadata: { name: "base" } });
     replica = await startReplica(() => world.connect(), { leads: true });
-    for (const name of ["east", "west"])
-      await eventually(async () =>
-        expect(await conditionOf(world.hub, name, "Reachable")).toMatchObject({ status: "True" }),
-      );
+    await untilReachable(world, "east", "west");
   }, 60_000);
   afterAll(async () => {
     for (const { link } of world?.spokes.values() ?? []) link.set("open");

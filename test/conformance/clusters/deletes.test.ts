@@ -11,6 +11,7 @@ import type { KubeObject } from "../../../kube/api/object.ts";
 import { applyObjects } from "../../../platform/install.ts";
 import { startReplica, type Replica } from "../../clusters/replica.ts";
 import {
+  type World,
   clustersOf,
   conditionOf,
   indexesOf,
@@ -18,7 +19,7 @@ import {
   listLRPs,
   placeShared,
   startWorld,
-  type World,
+  untilReachable,
 } from "../../clusters/world.ts";
 import { eventually } from "../../eventually.ts";
 import { applyApp, makeSpace } from "../controllers/test-env.ts";
@@ -37,9 +38,7 @@ describe("deletions that nobody told", () => {
     replica = await startReplica(() => world.connect(), { leads: true });
     ({ namespace } = await makeSpace(world.hub, "acme", "dev"));
     await placeShared(world.hub);
-    await eventually(async () =>
-      expect(await conditionOf(world.hub, "east", "Reachable")).toMatchObject({ status: "True" }),
-    );
+    await untilReachable(world, "east");
     await applyApp(world.hub, { namespace, name: "kept" }, { process: { instances: 4 } });
     like = await eventually(async () => {
       const found = (await listLRPs(world, "kept")).find(({ cluster }) => cluster === "east");

@@ -8,13 +8,15 @@ import { RouteBinding } from "../../../crds/route-binding/route-binding.ts";
 import { Route } from "../../../crds/route/route.ts";
 import { startReplica, type Replica } from "../../clusters/replica.ts";
 import {
+  type World,
   clustersOf,
   conditionOf,
   indexesOf,
   listLRPs,
   placeShared,
+  placesOf,
   startWorld,
-  type World,
+  untilReachable,
 } from "../../clusters/world.ts";
 import { eventually } from "../../eventually.ts";
 import { applyApp, makeSpace } from "../controllers/test-env.ts";
@@ -31,7 +33,7 @@ describe("a cluster that is lost and comes back", () => {
     replica = await startReplica(() => world.connect(), { leads: true });
     ({ namespace } = await makeSpace(world.hub, "acme", "dev"));
     await placeShared(world.hub, { failover: { mode: "auto", afterSeconds: 300 } });
-    for (const name of ["east", "west"]) await untilReachable(name, "True");
+    await untilReachable(world, "east", "west");
     for (const name of ["shop", "gone"]) await applyApp(world.hub, { namespace, name }, { process: { instances: 6 } });
     await world.hub.apply(
       Route,
@@ -51,12 +53,7 @@ describe("a cluster that is lost and comes back", () => {
     await world?.stop();
   });
 
-  const untilReachable = (name: string, status: string): Promise<void> =>
-    eventually(async () => expect(await conditionOf(world.hub, name, "Reachable")).toMatchObject({ status }));
-  const seen = async (app: string): Promise<unknown> => {
-    const lrps = await listLRPs(world, app);
-    return [clustersOf(lrps), indexesOf(lrps)];
-  };
+  const seen = (app: string): Promise<unknown> => placesOf(world, app);
   /** Without a cluster that the hub does not reach. */
   const seenElsewhere = async (app: string, lost: string): Promise<unknown> => {
     const lrps = (await listLRPs(world, app)).filter(({ cluster }) => cluster !== lost);
@@ -110,7 +107,7 @@ describe("a cluster that is lost and comes back", () => {
 
   test("its instances start on the others by themselves, also after the platform was started anew", async () => {
     world.spoke("west").link.set("open");
-    await untilReachable("west", "True");
+    await untilReachable(world, "west");
     await replica.kill();
     replica = await startReplica(() => world.connect(), { leads: true });
     for (const app of ["shop", "gone"])
@@ -137,7 +134,7 @@ describe("a cluster that is lost and comes back", () => {
 
   test("when it is back it ends what it lost: each index runs once, and nothing of the deleted is left", async () => {
     world.spoke("east").link.set("open");
-    await untilReachable("east", "True");
+    await untilReachable(world, "east");
     await eventually(async () =>
       expect(await seen("shop")).toEqual([
         ["local", "west"],

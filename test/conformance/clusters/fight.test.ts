@@ -4,7 +4,7 @@ import { LRP } from "../../../crds/lrp/lrp.ts";
 import { Process } from "../../../crds/process/process.ts";
 import { Event } from "../../../kube/api/builtin.ts";
 import { startReplica, type Replica } from "../../clusters/replica.ts";
-import { conditionOf, indexesOf, listLRPs, placeShared, startWorld, type World } from "../../clusters/world.ts";
+import { type World, indexesOf, listLRPs, placeShared, startWorld, untilReachable } from "../../clusters/world.ts";
 import { eventually } from "../../eventually.ts";
 import { applyApp, makeSpace } from "../controllers/test-env.ts";
 
@@ -18,9 +18,7 @@ describe("a writer on a spoke that changes an LRP", () => {
     replica = await startReplica(() => world.connect(), { leads: true });
     ({ namespace } = await makeSpace(world.hub, "acme", "dev"));
     await placeShared(world.hub);
-    await eventually(async () =>
-      expect(await conditionOf(world.hub, "east", "Reachable")).toMatchObject({ status: "True" }),
-    );
+    await untilReachable(world, "east");
     await applyApp(world.hub, { namespace, name: "shop" }, { process: { instances: 4 } });
     await eventually(async () => expect(indexesOf(await listLRPs(world, "shop"))).toEqual([0, 1, 2, 3]));
   }, 60_000);

@@ -13,14 +13,13 @@ import { Lease, Namespace } from "../../../kube/api/builtin.ts";
 import type { PlayedAgent } from "../../clusters/pull-spoke.ts";
 import { startReplica, type Replica } from "../../clusters/replica.ts";
 import {
-  clustersOf,
-  conditionOf,
-  indexesOf,
-  leaveOrphan,
-  listLRPs,
-  placeShared,
-  startWorld,
   type World,
+  conditionOf,
+  leaveOrphan,
+  placeShared,
+  placesOf,
+  startWorld,
+  untilReachable,
 } from "../../clusters/world.ts";
 import { eventually } from "../../eventually.ts";
 import { applyApp, makeSpace } from "../controllers/test-env.ts";
@@ -38,7 +37,7 @@ describe("a cluster that the hub cannot call", () => {
     replica = await startReplica(() => world.connect(), { leads: true });
     ({ namespace } = await makeSpace(world.hub, "acme", "dev"));
     await placeShared(world.hub);
-    for (const name of ["east", "west"]) await untilReachable(name, "True");
+    await untilReachable(world, "east", "west");
   }, 60_000);
   afterAll(async () => {
     for (const { link } of world?.spokes.values() ?? []) link.set("open");
@@ -46,12 +45,7 @@ describe("a cluster that the hub cannot call", () => {
     await world?.stop();
   });
 
-  const untilReachable = (name: string, status: string): Promise<void> =>
-    eventually(async () => expect(await conditionOf(world.hub, name, "Reachable")).toMatchObject({ status }));
-  const seen = async (app: string): Promise<unknown> => {
-    const lrps = await listLRPs(world, app);
-    return [clustersOf(lrps), indexesOf(lrps)];
-  };
+  const seen = (app: string): Promise<unknown> => placesOf(world, app);
   const scale = (app: string, instances: number): Promise<unknown> =>
     world.hub.patch(Process, { namespace, name: `${app}.web` }, { type: "merge", body: { spec: { instances } } });
   const onWest = async (): Promise<LRP[]> => (await world.spoke("west").client.list(LRP)).items;
@@ -149,7 +143,7 @@ describe("a cluster that the hub cannot call", () => {
     );
     expect(await guidsOnWest()).toEqual(before);
     await agent().start();
-    await untilReachable("west", "True");
+    await untilReachable(world, "west");
     expect(await guidsOnWest()).toEqual(before);
   });
 
@@ -174,7 +168,7 @@ describe("a cluster that the hub cannot call", () => {
     await removePullObjects(world.hub, "west");
     await eventually(async () => expect(await world.hub.find(Namespace, { name: WEST })).toBeUndefined());
     await agent().rejoin();
-    await untilReachable("west", "True");
+    await untilReachable(world, "west");
     await eventually(async () => expect((await worksOf("LRP"))[0]?.status?.lrp?.runningInstances).toBe(2));
     expect(await guidsOnWest()).toEqual(before);
   });

@@ -4,7 +4,15 @@ import { App } from "../../../crds/app/app.ts";
 import { Droplet } from "../../../crds/droplet/droplet.ts";
 import { Rollout } from "../../../crds/rollout/rollout.ts";
 import { startReplica, type Replica } from "../../clusters/replica.ts";
-import { conditionOf, indexesOf, listLRPs, placeShared, startWorld, type World } from "../../clusters/world.ts";
+import {
+  type World,
+  conditionOf,
+  indexesOf,
+  listLRPs,
+  placeShared,
+  startWorld,
+  untilReachable,
+} from "../../clusters/world.ts";
 import { eventually } from "../../eventually.ts";
 import { applyApp, makeSpace } from "../controllers/test-env.ts";
 
@@ -21,10 +29,7 @@ describe("a rolling deployment in stages of clusters", () => {
     replica = await startReplica(() => world.connect(), { leads: true });
     ({ namespace } = await makeSpace(world.hub, "acme", "dev"));
     await useStages({});
-    for (const name of ["east", "west"])
-      await eventually(async () =>
-        expect(await conditionOf(world.hub, name, "Reachable")).toMatchObject({ status: "True" }),
-      );
+    await untilReachable(world, "east", "west");
     await applyApp(world.hub, { namespace, name: "shop" }, { process: { instances: 6 } });
     await eventually(async () => expect(await counts()).toEqual({ east: { 1: 2 }, local: { 1: 2 }, west: { 1: 2 } }));
   }, 60_000);
