@@ -1,6 +1,5 @@
 // Apps on two nodes under constant load, while what is around them changes: parts of the platform, another app, nodes, routes. No request fails.
 // A quarter of an hour; `npm run e2e -- --on node --only drains node-traffic` runs one of its tests.
-import { mkdtempSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
@@ -8,7 +7,7 @@ import { LABELS } from "../../crds/labels.ts";
 import { eventually } from "../eventually.ts";
 import { apiAt, tokenOf } from "./support/api.ts";
 import { cfOn, whyNoCf } from "./support/cf.ts";
-import { writeHelloImage } from "./support/hello-image.ts";
+import { pushHelloImage } from "./support/hello-image.ts";
 import { startNodePlatform, type NodePlatform } from "./support/node-platform.ts";
 import { addClients, chosenPlatformKind } from "./support/start-test-platform.ts";
 import { startSteadyLoad, type SteadyLoad } from "./support/steady-load.ts";
@@ -68,9 +67,7 @@ describe.skipIf(reason)("under load on two nodes", () => {
     stage = addClients(installed.base, installed.node.kubectl);
     run = cfOn(stage);
     const { registry } = installed.node;
-    const layout = mkdtempSync(join(stage.home, "hello-image-"));
-    await writeHelloImage(layout, `${registry.host}/${IMAGE}`, HELLO);
-    await installed.operator.pushImage(layout, IMAGE);
+    await pushHelloImage(installed, IMAGE, HELLO);
     process.env["CF_DOCKER_PASSWORD"] = registry.password;
     await cf("api", stage.url);
     await cf("auth", "admin");

@@ -1,10 +1,9 @@
 // The platform on a real node, installed by its chart: source and images become pods behind an ingress controller, an upgrade changes no app pod, and what uninstall leaves.
-import { mkdtempSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { eventually } from "../eventually.ts";
 import { appClient, type AppClient } from "./support/app-client.ts";
-import { writeHelloImage } from "./support/hello-image.ts";
+import { pushHelloImage } from "./support/hello-image.ts";
 import { startNodePlatform, type NodePlatform } from "./support/node-platform.ts";
 import { addClients, chosenPlatformKind } from "./support/start-test-platform.ts";
 import { startSteadyLoad } from "./support/steady-load.ts";
@@ -45,12 +44,9 @@ describe.skipIf(reason)("installed by the chart on a node", () => {
   }, 600_000);
 
   test("a push of an image of a registry with a password", async () => {
-    const { registry } = installed.node;
-    const layout = mkdtempSync(join(stage.home, "hello-image-"));
-    await writeHelloImage(layout, `${registry.host}/${IMAGE}`, HELLO);
-    await installed.operator.pushImage(layout, IMAGE);
-    const { host, username, password } = registry;
-    await client.pushImage("image", { reference: `${host}/${IMAGE}`, username, password });
+    const reference = await pushHelloImage(installed, IMAGE, HELLO);
+    const { username, password } = installed.node.registry;
+    await client.pushImage("image", { reference, username, password });
     await eventually(async () => expect((await stage.get("image.apps.localhost")).status).toBe(200));
   }, 200_000);
 

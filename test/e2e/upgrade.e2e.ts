@@ -1,14 +1,13 @@
 // An upgrade on a node from another commit to this one, and the code back again, under load: no request to an app or the API fails, no pod of an app changes, and kinds stay the newer ones.
 // By name: `npm run e2e -- --on node --from REVISION upgrade`; the newest tag unless said.
 import { createHash } from "node:crypto";
-import { mkdtempSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import { eventually } from "../eventually.ts";
 import { apiAt, tokenOf } from "./support/api.ts";
 import { appClient, type AppClient } from "./support/app-client.ts";
-import { writeHelloImage } from "./support/hello-image.ts";
+import { pushHelloImage } from "./support/hello-image.ts";
 import { startNodePlatform, type NodePlatform } from "./support/node-platform.ts";
 import { findRevisionBefore } from "./support/other-commit.ts";
 import { addClients, chosenPlatformKind } from "./support/start-test-platform.ts";
@@ -85,12 +84,9 @@ describe.skipIf(reason)("an upgrade and back under load", { timeout: 15 * MINUTE
     stage = addClients(installed.base, installed.node.kubectl);
     client = appClient(stage);
     await client.signIn();
-    const { registry } = installed.node;
-    const layout = mkdtempSync(join(stage.home, "hello-image-"));
-    await writeHelloImage(layout, `${registry.host}/${IMAGE}`, HELLO);
-    await installed.operator.pushImage(layout, IMAGE);
-    const { host, username, password } = registry;
-    await client.pushImage("image", { reference: `${host}/${IMAGE}`, username, password });
+    const reference = await pushHelloImage(installed, IMAGE, HELLO);
+    const { username, password } = installed.node.registry;
+    await client.pushImage("image", { reference, username, password });
     await client.run("push", "hello", "-p", HELLO, "-m", MEMORY, "-i", "2", "-u", "http", "--endpoint", "/healthz");
     for (const [name, count] of Object.entries({ image: 1, hello: 2 })) {
       await eventually(async () => expect(await client.states(name)).toEqual(Array(count).fill("RUNNING")), 3 * MINUTE);

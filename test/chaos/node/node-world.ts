@@ -1,8 +1,7 @@
 // World of chaos on a node: the platform installed by its chart with two replicas of each part, and an app that nobody touches.
-import { mkdtempSync } from "node:fs";
 import { join } from "node:path";
 import { cfOn } from "../../e2e/support/cf.ts";
-import { writeHelloImage } from "../../e2e/support/hello-image.ts";
+import { pushHelloImage } from "../../e2e/support/hello-image.ts";
 import { startNodePlatform, type NodePlatform } from "../../e2e/support/node-platform.ts";
 import { addClients } from "../../e2e/support/start-test-platform.ts";
 import type { CommandResult, TestPlatform } from "../../e2e/support/test-platform.ts";
@@ -45,9 +44,7 @@ export async function startNodeWorld(replicas: number): Promise<NodeWorld> {
   };
   const world = { installed, stage, target, down: new Set<string>(), kubeletAway: [] };
   try {
-    const layout = mkdtempSync(join(stage.home, "hello-image-"));
-    await writeHelloImage(layout, `${registry.host}/${IMAGE}`, HELLO);
-    await installed.operator.pushImage(layout, IMAGE);
+    await pushHelloImage(installed, IMAGE, HELLO);
     const cf = cfOn(stage);
     await target(cf);
     await succeed(cf, [...pushArguments(world, STEADY_APP), "-i", "2"]);

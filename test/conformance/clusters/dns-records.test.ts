@@ -13,8 +13,7 @@ import type { KubeObject } from "../../../kube/api/object.ts";
 import { createInformers } from "../../../kube/cache/informers.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
 import { createClient } from "../../../kube/client/create-client.ts";
-import { runControllers } from "../../../kube/controller/run-controllers.ts";
-import { CONTROLLER_SETTINGS } from "../../../platform/operations/controller-settings.ts";
+import { startControllers } from "../../run-controllers.ts";
 import { applyObjects, installManifests } from "../../../platform/install.ts";
 import { applyDNSEndpointAPI, DNSEndpoint } from "../../cluster/dns-endpoint-api.ts";
 import { eventually } from "../../eventually.ts";
@@ -128,20 +127,7 @@ describe("DNS records of apps on several clusters", () => {
     const timing = { backoff: { minMs: 50, maxMs: 500, jitter: 1 }, parked: { minMs: 100, maxMs: 500, jitter: 1 } };
     const informers = createInformers({ client, log, timing });
     ends.defer(() => informers.close());
-    const abort = new AbortController();
-    const controllers = [dnsRecordsController()];
-    const run = runControllers({
-      client,
-      controllers,
-      informers,
-      ownership: CONTROLLER_SETTINGS,
-      signal: abort.signal,
-      log,
-    });
-    ends.defer(async () => {
-      abort.abort();
-      await run.stopped;
-    });
+    const run = startControllers({ client, controllers: [dnsRecordsController()], informers, log }, ends);
     await eventually(async () => expect(run.unsyncedControllers()).toMatchObject([{ controller: "dns-records" }]));
 
     await applyDNSEndpointAPI(client);

@@ -24,10 +24,9 @@ import {
 import type { KubeClient } from "../../../kube/client/client.ts";
 import { createClient } from "../../../kube/client/create-client.ts";
 import type { KubeObject } from "../../../kube/api/object.ts";
-import { runControllers } from "../../../kube/controller/run-controllers.ts";
+import { startControllers } from "../../run-controllers.ts";
 import { createInformers } from "../../../kube/cache/informers.ts";
 import { applyObjects, installManifests } from "../../../platform/install.ts";
-import { CONTROLLER_SETTINGS } from "../../../platform/operations/controller-settings.ts";
 import { telemetryClient } from "../../../telemetry/telemetry-client.ts";
 import { answerProblems } from "../api/answer-problems.ts";
 import { fixtures } from "../api/fixtures.ts";
@@ -145,19 +144,19 @@ async function startPlatform(own: KubeClient, disposables: AsyncDisposableStack)
   disposables.defer(() => rmSync(blobs, { recursive: true, force: true }));
   const informers = createInformers({ client: own, log, transform: recordLastWrite });
   disposables.defer(() => informers.close());
-  const halt = new AbortController();
-  const controllers = runControllers({
-    client: own,
-    controllers: createControllers({ apiURL: API_URL, hasContent: () => Promise.resolve(true), startGate: OPEN_GATE }),
-    informers,
-    ownership: CONTROLLER_SETTINGS,
-    signal: halt.signal,
-    log,
-  });
-  disposables.defer(async () => {
-    halt.abort();
-    await controllers.stopped;
-  });
+  const controllers = startControllers(
+    {
+      client: own,
+      controllers: createControllers({
+        apiURL: API_URL,
+        hasContent: () => Promise.resolve(true),
+        startGate: OPEN_GATE,
+      }),
+      informers,
+      log,
+    },
+    disposables,
+  );
   const api = createApi({
     url: API_URL,
     client: own,

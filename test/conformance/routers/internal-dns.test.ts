@@ -16,8 +16,7 @@ import { Namespace } from "../../../kube/api/builtin.ts";
 import { createInformers } from "../../../kube/cache/informers.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
 import { createClient } from "../../../kube/client/create-client.ts";
-import { runControllers } from "../../../kube/controller/run-controllers.ts";
-import { CONTROLLER_SETTINGS } from "../../../platform/operations/controller-settings.ts";
+import { startControllers } from "../../run-controllers.ts";
 import { applyObjects, installManifests } from "../../../platform/install.ts";
 import { eventually } from "../../eventually.ts";
 import { startEmbedded } from "../embedded-server.ts";
@@ -52,20 +51,7 @@ beforeAll(async () => {
   await applyObjects(client, [systemObject(Domain, "apps.internal", { name: "apps.internal", internal: true })]);
   await client.create(BackendClass, { metadata: { name: "internal-dns" }, spec: { role: "router" } });
   for (const name of ["dev", "other"]) await client.create(Namespace, { metadata: { name } });
-  const abort = new AbortController();
-  const controllers = internalDNSRouter();
-  const run = runControllers({
-    client,
-    controllers,
-    informers,
-    ownership: CONTROLLER_SETTINGS,
-    signal: abort.signal,
-    log,
-  });
-  ends.defer(async () => {
-    abort.abort();
-    await run.stopped;
-  });
+  startControllers({ client, controllers: internalDNSRouter(), informers, log }, ends);
 }, 120_000);
 afterAll(() => ends.disposeAsync());
 

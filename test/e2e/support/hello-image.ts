@@ -1,13 +1,33 @@
 // An app's folder as an image, as somebody else's build would make it: Node on a small Debian, a user who is not root.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { IMAGE_USER, listBaseEntries } from "../../../scripts/image/base-layer.ts";
 import { listFolder } from "../../../scripts/image/image-entries.ts";
 import { writeImage } from "../../../scripts/image/oci-image.ts";
+import type { NodePlatform } from "./node-platform.ts";
 
 const NODE = join(import.meta.dirname, "..", "..", "..", "node_modules", `node-linux-${process.arch}`, "bin", "node");
 
-/** Writes the image into the folder `layout`. @param app a folder with a `server.js` */
-export async function writeHelloImage(layout: string, reference: string, app: string): Promise<void> {
+/** Pushes the image into the registry of a node. @param app a folder with a `server.js`. @returns its reference */
+export async function pushHelloImage(
+  { node, operator }: Pick<NodePlatform, "node" | "operator">,
+  name: string,
+  app: string,
+): Promise<string> {
+  const reference = `${node.registry.host}/${name}`;
+  const layout = mkdtempSync(join(tmpdir(), "cupola-hello-image-"));
+  try {
+    await writeHelloImage(layout, reference, app);
+    await operator.pushImage(layout, name);
+  } finally {
+    rmSync(layout, { recursive: true, force: true });
+  }
+  return reference;
+}
+
+/** Writes the image into the folder `layout`. */
+async function writeHelloImage(layout: string, reference: string, app: string): Promise<void> {
   const { entries } = await listBaseEntries();
   await writeImage(layout, {
     reference,
