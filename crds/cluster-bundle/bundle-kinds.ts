@@ -1,4 +1,4 @@
-// The kinds that a ClusterBundle may have: base set-up of namespaces. None of them runs programs, holds secrets or gives rights.
+// The kinds that a ClusterBundle may have: base set-up of namespaces. None of them runs programs, holds secrets or gives rights; monitors say which credentials Prometheus sends.
 import { ConfigMap, NetworkPolicy } from "../../kube/api/builtin.ts";
 import { apiVersionOf, type ResourceRef } from "../../kube/api/resource-ref.ts";
 

@@ -29,7 +29,7 @@ export interface Workloads {
 const AT_A_TIME = 4;
 
 /**
- * Asks the API server of every cluster that has a Cluster, or on which a PlacementDecision has instances. Objects of other platforms there count, too.
+ * Asks the API server of every cluster that has a Cluster, or on which a PlacementDecision has instances. On a cluster that the platform calls, objects of other platforms count, too.
  * @throws Error when one of them cannot be read; NotSynced, NotPermitted while it is not known which there are
  */
 export async function listElsewhere(read: Reader, clusters: ReachableClusters | undefined): Promise<Workloads> {
