@@ -150,7 +150,8 @@ class OwnedObjectSet implements OwnedObjects {
     const marked = withFinalizers(normalize(marking.mark(draft, owner)), live, applied);
     const desired = withCreationTrace(marked, marking.traceAnnotation, { live, applied });
     if (live) marking.requireOwned(live, owner);
-    const digest = hash("sha256", JSON.stringify(desired), "base64");
+    // Without the trace: another reconcile is no reason to write the child again.
+    const digest = hash("sha256", JSON.stringify(marked), "base64");
     const last = this.#lastWrites.get(childKey);
     if (isAlreadyApplied(last, { digest, live, store, namespace: key.namespace })) return;
     if (!needsApply(desired, live, applied))
