@@ -33,6 +33,12 @@ test.each([
   ["a Deployment", quota({ apiVersion: "apps/v1", kind: "Deployment" }), "bundles have no Deployment of apps/v1"],
   ["a Secret", quota({ kind: "Secret" }), "bundles have no Secret of v1"],
   ["a role", quota({ apiVersion: "rbac.authorization.k8s.io/v1", kind: "RoleBinding" }), "bundles have no RoleBinding"],
+  [
+    "a ServiceMonitor, which says which credentials Prometheus sends, and where to",
+    quota({ apiVersion: "monitoring.coreos.com/v1", kind: "ServiceMonitor" }),
+    "bundles have no ServiceMonitor",
+  ],
+  ["a PodMonitor", quota({ apiVersion: "monitoring.coreos.com/v1", kind: "PodMonitor" }), "bundles have no PodMonitor"],
   ["no namespace", quota({}, { namespace: undefined }), "needs metadata.name and metadata.namespace"],
   ["the system's namespace", quota({}, { namespace: "kube-system" }), "write nothing in namespace kube-system"],
   ["the platform's namespace", quota({}, { namespace: "cupola-system" }), "write nothing in namespace cupola-system"],

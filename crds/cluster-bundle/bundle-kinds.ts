@@ -1,4 +1,4 @@
-// The kinds that a ClusterBundle may have: base set-up of namespaces. None of them runs programs, holds secrets or gives rights; monitors say which credentials Prometheus sends.
+// The kinds that a ClusterBundle may have: base set-up of namespaces. None of them runs programs, holds secrets or gives rights. ServiceMonitor and PodMonitor are not among them: they say which credentials Prometheus sends, and where to.
 import { ConfigMap, NetworkPolicy } from "../../kube/api/builtin.ts";
 import { apiVersionOf, type ResourceRef } from "../../kube/api/resource-ref.ts";
 
@@ -17,19 +17,20 @@ const ResourceQuota: ResourceRef = {
   namespaced: true,
 };
 
-/** A kind of the Prometheus Operator. */
-function monitoringKind(kind: string, plural: string): ResourceRef {
-  return { group: "monitoring.coreos.com", version: "v1", kind, plural, namespaced: true };
-}
+const PrometheusRule: ResourceRef = {
+  group: "monitoring.coreos.com",
+  version: "v1",
+  kind: "PrometheusRule",
+  plural: "prometheusrules",
+  namespaced: true,
+};
 
 export const BUNDLE_KINDS: readonly ResourceRef[] = [
   ConfigMap,
   LimitRange,
   ResourceQuota,
   NetworkPolicy,
-  monitoringKind("PodMonitor", "podmonitors"),
-  monitoringKind("ServiceMonitor", "servicemonitors"),
-  monitoringKind("PrometheusRule", "prometheusrules"),
+  PrometheusRule,
 ];
 
 export function findBundleKind(apiVersion: unknown, kind: unknown): ResourceRef | undefined {

