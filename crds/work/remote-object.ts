@@ -73,7 +73,7 @@ export function toWork(cluster: string, ref: ResourceRef, object: Draft): Draft 
   };
 }
 
-/** `manager` counts as the one that applied the object. Undefined for a Work that holds none. */
+/** `manager` counts as the one that applied the object, but for one that is to be removed: whoever wants it applies it again. Undefined for a Work that holds none. */
 export function toRemoteObject(work: Work, manager: string): KubeObject | undefined {
   const manifest = manifestOf(work);
   if (!manifest) return undefined;
@@ -89,14 +89,7 @@ export function toRemoteObject(work: Work, manager: string): KubeObject | undefi
       resourceVersion,
       creationTimestamp,
       ...(deletionTimestamp !== undefined && { deletionTimestamp }),
-      managedFields: [
-        {
-          manager,
-          operation: "Apply",
-          fieldsType: "FieldsV1",
-          fieldsV1: { ...toFields(manifest), ...toMetadataFields(manifest) },
-        },
-      ],
+      managedFields: work.spec.remove ? [] : [toManagedFields(manager, manifest)],
     },
     ...(status && { status }),
   } as KubeObject;
@@ -131,6 +124,11 @@ export function toWorkStatus(kind: string, status: unknown): Partial<Status> {
 }
 
 type Fields = Record<string, unknown>;
+
+function toManagedFields(manager: string, manifest: Draft): object {
+  const fieldsV1 = { ...toFields(manifest), ...toMetadataFields(manifest) };
+  return { manager, operation: "Apply", fieldsType: "FieldsV1", fieldsV1 };
+}
 
 function toMetadataFields({ metadata: { labels, annotations } }: Draft): Fields {
   return { "f:metadata": toFields({ ...(labels && { labels }), ...(annotations && { annotations }) }) };

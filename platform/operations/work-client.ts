@@ -133,8 +133,11 @@ class Works {
     const { hub, cluster } = this.#options;
     requireSmall(ref, object);
     const { metadata, spec } = toWork(cluster, ref, object) as Draft & { spec: { manifest: unknown } };
-    const body = [{ op: "replace", path: "/spec/manifest", value: spec.manifest }];
     const key = { namespace: this.#namespace, name: metadata.name ?? "" };
+    const body = [
+      { op: "replace", path: "/spec/manifest", value: spec.manifest },
+      ...keeping(await hub.get(Work, key, callOf(call))),
+    ];
     return this.#require(await hub.patch(Work, key, { type: "json", body }, this.#writeOf(call)));
   }
 
@@ -185,6 +188,16 @@ class Works {
     if (object) return object;
     throw new KubeError({ code: 422, reason: "Invalid", message: `Work ${work.metadata.name} holds no object` });
   }
+}
+
+/** The object of a Work is to stay whose deletion was said and has not begun. One that is being deleted ends all the same. */
+function keeping({ metadata, spec }: Work): Record<string, unknown>[] {
+  if (!spec.remove || metadata.deletionTimestamp !== undefined) return [];
+  return [
+    // Its deletion may begin now.
+    { op: "replace", path: "/metadata/resourceVersion", value: metadata.resourceVersion },
+    { op: "replace", path: "/spec/remove", value: false },
+  ];
 }
 
 function requireSmall(ref: ResourceRef, object: Draft): void {
