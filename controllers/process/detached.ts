@@ -8,7 +8,7 @@ import type { Process } from "../../crds/process/process.ts";
 import { Secret } from "../../kube/api/builtin.ts";
 import type { Reader } from "../../kube/cache/reader.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
-import { NotReady, type ReconcileContext, type ReconcileResult } from "../../kube/controller/controller.ts";
+import type { ReadyDraft, ReconcileContext, ReconcileResult } from "../../kube/controller/controller.ts";
 import { findOpenRollout, type AppHistory } from "../shared/rollouts.ts";
 import { planLRPUpdate } from "./lrp.ts";
 
@@ -25,24 +25,41 @@ export interface DetachedLRPs {
   detached: readonly LRP[];
 }
 
-/** Leaves every LRP as it is but for one that is to be released. @throws NotReady while the process is between two versions */
-export async function detachProcess(
-  process: Process,
-  { owned, detached }: DetachedLRPs,
-  { history, client, decision }: { history: AppHistory; client: KubeClient; decision: PlacementDecision | undefined },
-): Promise<ReconcileResult> {
+interface HandOver {
+  history: AppHistory;
+  decision: PlacementDecision | undefined;
+}
+
+/** Why a process that is to be detached cannot be yet: until it can, its LRPs are maintained as ever. Pure. */
+export function findHindrance(
+  { spec }: Process,
+  owned: readonly LRP[],
+  { history, decision }: HandOver,
+): ReadyDraft | undefined {
+  if (!spec.detached) return undefined;
   if (decision)
-    throw new NotReady("NotSupported", "a process on several clusters cannot be detached; unset spec.detached", {
-      isFailure: true,
-    });
-  const [lrp] = owned;
-  if (!lrp) return planDetached(detached[0]);
+    return hinder("NotSupported", "a process on several clusters cannot be detached; unset spec.detached", true);
+  if (owned.length === 0) return undefined;
   if (findOpenRollout(history.rollouts))
-    throw new NotReady("RolloutUnderWay", "it is detached when the rollout of its app is over: cup rollout status");
-  if (owned.length > 1 || lrp.metadata.deletionTimestamp)
-    throw new NotReady("Stopping", "it is detached when instances of one revision alone are left");
+    return hinder("RolloutUnderWay", "it is detached when the rollout of its app is over: cup rollout status");
+  if (owned.length > 1 || owned.some(({ metadata }) => metadata.deletionTimestamp))
+    return hinder("Stopping", "it is detached when instances of one revision alone are left");
+  return undefined;
+}
+
+function hinder(reason: string, message: string, isFailure?: true): ReadyDraft {
+  return { status: "False", reason, message, ...(isFailure && { isFailure }) };
+}
+
+/** Releases the LRP of a process that nothing hinders, and leaves one that is released as it is. */
+export async function detachProcess(
+  { metadata: { namespace = "" } }: Process,
+  { owned: [lrp], detached }: DetachedLRPs,
+  client: KubeClient,
+): Promise<ReconcileResult> {
+  if (!lrp) return planDetached(detached[0]);
   // The App's Secrets go with the App, but the pods need them.
-  for (const name of secretsOf(lrp)) await releaseSecret(client, { namespace: process.metadata.namespace ?? "", name });
+  for (const name of secretsOf(lrp)) await releaseSecret(client, { namespace, name });
   await client.patch(LRP, lrp.metadata, { type: "merge", body: toReleased(lrp) });
   // The released LRP enqueues its process.
   return { keepStatus: true };

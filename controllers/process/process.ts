@@ -55,7 +55,7 @@ import { planClusterNamespace } from "../shared/cluster-namespace.ts";
 import { listHolders } from "../shared/other-clusters.ts";
 import { findPlacement } from "../shared/placement.ts";
 import { resolveProcessGUID } from "../shared/process-guid.ts";
-import { detachProcess, listDetached, planAttached } from "./detached.ts";
+import { detachProcess, findHindrance, listDetached, planAttached } from "./detached.ts";
 import { CLUSTERS_FINALIZER, endElsewhere, listOnClusters, listUnread, planEnd } from "./end-on-clusters.ts";
 import { planFight } from "./fight.ts";
 import { lrpName } from "./lrp.ts";
@@ -161,17 +161,33 @@ async function reconcileProcess(
   const { guid, labels } = resolveProcessGUID(process, appGUID, context);
   const history = readHistory(app, read);
   const adopted = findAdoptedSpec(process, history);
-  const lrps = { owned: listLRPsOfProcess(read, process.metadata), detached: listDetached(read, process, appGUID) };
-  const planned = process.spec.detached
-    ? await detachProcess(process, lrps, { history, client: context.client, decision: findDecision(process, read) })
-    : (planAttached(process, lrps, context) ??
-      reconcileLRPs(process, app, { guid, appGUID, apiURL, isKnownToAll, read, history, clusters }));
+  const planned = await planProcess(process, app, { guid, appGUID, apiURL, isKnownToAll, history, context });
   return {
     ...(await withSecrets(planned, LRP, context)),
     ...toAppOwnership(app, appGUID, labels),
     ...(adopted && { spec: adopted }),
     ...planFight(process, countRepairs(clusters, guid), context.now()),
   };
+}
+
+type ProcessContext = Omit<LRPContext, "read" | "clusters"> & { context: ReconcileContext };
+
+/** A process that is to be detached is planned as ever until nothing hinders that. */
+async function planProcess(
+  process: Process,
+  app: App,
+  { context, ...given }: ProcessContext,
+): Promise<ReconcileResult> {
+  const { read, clusters, client } = context;
+  const owned = listLRPsOfProcess(read, process.metadata);
+  const detached = listDetached(read, process, given.appGUID);
+  const hindrance = findHindrance(process, owned, { history: given.history, decision: findDecision(process, read) });
+  if (process.spec.detached && !hindrance) return await detachProcess(process, { owned, detached }, client);
+  const returning = process.spec.detached ? [] : detached;
+  const planned =
+    planAttached(process, { owned, detached: returning }, context) ??
+    reconcileLRPs(process, app, { ...given, read, clusters });
+  return hindrance ? { ...planned, ready: hindrance } : planned;
 }
 
 /** By cluster. */

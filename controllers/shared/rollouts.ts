@@ -158,14 +158,18 @@ function listShrinking<T extends RunningLRP>(
     .toSorted((a, b) => rank(a) - rank(b) || Number(a.spec.revision) - Number(b.spec.revision));
 }
 
-/** The fields of a Process's spec that a Rollout sets when all new instances run; a Rollout that returns to a Revision also sets the command. */
+/**
+ * The fields of a Process's spec that a Rollout sets when all new instances run; a Rollout that returns to a Revision also sets the command. The number of
+ * instances of a process that is to be detached is not the platform's any more.
+ */
 export function planAdoptedSpec(
   process: Process,
   rollout: Rollout,
   revisions: readonly Revision[],
 ): Readonly<Record<string, unknown>> {
   const { instances, memoryMB, diskMB, logRateLimitBytesPerSecond, revision } = rollout.spec;
-  const sizes = omitUndefined({ instances, memoryMB, diskMB, logRateLimitBytesPerSecond });
+  const count = process.spec.detached ? undefined : instances;
+  const sizes = omitUndefined({ instances: count, memoryMB, diskMB, logRateLimitBytesPerSecond });
   const snapshot = findRevision(revision?.name, revisions)?.spec.processes.find(
     ({ type }) => type === process.spec.type,
   );

@@ -15,6 +15,7 @@ import type { ResourceRef } from "../../../kube/api/resource-ref.ts";
 import { appTests } from "./apps.ts";
 import { buildTests } from "./builds.ts";
 import { flagTests } from "./flags.ts";
+import { handOverTests } from "./hand-over.ts";
 import { routeTests } from "./routes.ts";
 import { serviceBrokerTests } from "./service-brokers.ts";
 import { spaceTests } from "./spaces.ts";
@@ -73,6 +74,7 @@ export function controllerTests(server: Server): void {
     const given = (): ControllerFixtures => ({ testEnv, client, namespace, home });
     spaceTests(given);
     appTests(given);
+    handOverTests(given);
     routeTests(given);
     buildTests(given);
     flagTests(() => testEnv);

@@ -1,0 +1,48 @@
+// A process that is to be detached while its app is between two versions: the change comes to its end first.
+import { expect, test } from "vitest";
+import { App } from "../../../crds/app/app.ts";
+import { LRP } from "../../../crds/lrp/lrp.ts";
+import { Process } from "../../../crds/process/process.ts";
+import { Rollout } from "../../../crds/rollout/rollout.ts";
+import { applyApp, currentLRP, readyOf, setRunning, untilReady, type ControllerFixtures } from "./test-env.ts";
+import { eventually } from "../../eventually.ts";
+
+export function handOverTests(given: () => ControllerFixtures): void {
+  test("a process that is detached during a rollout is released when the rollout is over", async () => {
+    const { client, namespace } = given();
+    const key = { namespace, name: "rolling" };
+    const processKey = { namespace, name: "rolling.web" };
+    const readyReason = async (): Promise<string | undefined> => readyOf(await client.get(Process, processKey))?.reason;
+    const runningLRPs = async (): Promise<LRP[]> => {
+      const { items } = await client.list(LRP, { namespace });
+      const own = items.filter(({ spec, metadata }) => spec.app.name === key.name && !metadata.deletionTimestamp);
+      for (const lrp of own) if (lrp.status?.runningInstances !== lrp.spec.instances) await setRunning(client, lrp);
+      return own;
+    };
+    await applyApp(client, key, { process: { instances: 2 } });
+    await setRunning(client, await eventually(() => currentLRP(client, key)));
+    await untilReady(client, Process, processKey);
+
+    await client.apply(
+      Rollout,
+      { metadata: key, spec: { appRef: { name: key.name }, instances: 3 } },
+      { fieldManager: "kubectl" },
+    );
+    await eventually(async () =>
+      expect(
+        (await client.list(LRP, { namespace })).items.filter(({ spec }) => spec.app.name === key.name),
+      ).toHaveLength(2),
+    );
+    await client.patch(Process, processKey, { type: "merge", body: { spec: { detached: true } } });
+    await eventually(async () => expect(await readyReason()).toBe("RolloutUnderWay"));
+
+    await eventually(async () => {
+      await runningLRPs();
+      expect((await client.get(Rollout, key)).status?.state).toBe("Deployed");
+    });
+    await eventually(async () => expect(await readyReason()).toBe("Detached"));
+    expect((await runningLRPs()).map(({ spec }) => [spec.revision, spec.detached])).toEqual([["2", true]]);
+    await client.delete(LRP, (await runningLRPs())[0]?.metadata ?? key);
+    await client.delete(App, key);
+  });
+}
