@@ -10,7 +10,7 @@ import { requestToken } from "../../platform/operations/hub-login.ts";
 import { Failure } from "../failure.ts";
 import type { Progress, Result } from "../output.ts";
 import type { AddOptions } from "./add.ts";
-import { applyObject, writeAgentObjects } from "./agent-objects.ts";
+import { applyObject, requireNoLeftovers, writeAgentObjects } from "./agent-objects.ts";
 import { toLabels } from "./segments.ts";
 
 const HOUR_SECONDS = 3600;
@@ -51,7 +51,7 @@ export async function addPullCluster(
   };
 }
 
-/** @throws Failure when the platform calls a cluster of this name */
+/** @throws Failure when the platform calls a cluster of this name, or a former one has left something */
 async function writePullCluster(
   kube: KubeClient,
   name: string,
@@ -62,6 +62,9 @@ async function writePullCluster(
     throw new Failure(`cluster ${name} exists already, and the platform calls it`, {
       next: "choose another name, or cup clusters remove the old one first",
     });
+  if (known?.metadata.deletionTimestamp !== undefined)
+    throw new Failure(`cluster ${name} is being deleted`, { next: `cup clusters forget ${name}, then repeat this` });
+  if (!known) await requireNoLeftovers(kube, name);
   // The platform follows the Cluster: its rights come first.
   await writeAgentObjects(kube, name);
   const cluster = systemObject(Cluster, name, { mode: "pull" });

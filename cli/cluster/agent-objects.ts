@@ -8,6 +8,7 @@ import type { KubeObject } from "../../kube/api/object.ts";
 import { apiVersionOf, type ObjectOf, type ResourceRef } from "../../kube/api/resource-ref.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { ignoreNotFound } from "../../kube/client/ignore-gone.ts";
+import { Failure } from "../failure.ts";
 
 const FIELD_MANAGER = "cup";
 const REFS: readonly ResourceRef[] = [Namespace, ServiceAccount, Lease, Role, RoleBinding];
@@ -35,10 +36,29 @@ export async function listControllerAccounts(kube: KubeClient): Promise<Subject[
 
 type Subject = NonNullable<ObjectOf<typeof RoleBinding>["subjects"]>[number];
 
-/** The account goes first, so that no agent calls any more. Nothing on the cluster is removed. */
+/** Its account had the namespace before, with Works and Secrets of other apps. @throws Failure */
+export async function requireNoLeftovers(kube: KubeClient, cluster: string): Promise<void> {
+  const name = clusterNamespace(cluster);
+  const found = await kube.find(Namespace, { name });
+  if (!found) return;
+  if (found.metadata.deletionTimestamp !== undefined)
+    throw new Failure(`namespace ${name} of a former cluster ${cluster} is being deleted`, {
+      next: "repeat this in a moment",
+    });
+  throw new Failure(`namespace ${name} of a former cluster ${cluster} is still there, with Secrets of its apps`, {
+    next: `cup clusters forget ${cluster} deletes it; then repeat this`,
+  });
+}
+
+/** No agent calls with this account any more. */
+export async function revokeAgent(kube: KubeClient, name: string): Promise<void> {
+  await ignoreNotFound(kube.delete(ServiceAccount, { namespace: clusterNamespace(name), name: AGENT_ACCOUNT }));
+}
+
+/** Nothing on the cluster is removed. */
 export async function removePullObjects(kube: KubeClient, name: string): Promise<void> {
   const namespace = clusterNamespace(name);
-  await ignoreNotFound(kube.delete(ServiceAccount, { namespace, name: AGENT_ACCOUNT }));
+  await revokeAgent(kube, name);
   const { items } = await kube.list(Work, { namespace });
   for (const { metadata } of items) {
     const finalizers = (metadata.finalizers ?? []).filter((one) => one !== WORK_FINALIZER);

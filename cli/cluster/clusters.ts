@@ -7,7 +7,7 @@ import { systemObject } from "../../crds/settings-object.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { isAlreadyExists } from "../../kube/client/errors.ts";
 import { Failure } from "../failure.ts";
-import { writeAgentObjects } from "./agent-objects.ts";
+import { requireNoLeftovers, writeAgentObjects } from "./agent-objects.ts";
 import { table, type Progress, type Result } from "../output.ts";
 
 /** How long a command waits for a cluster. */
@@ -88,15 +88,17 @@ export async function addHere(
   { pull, progress }: { pull: boolean; progress: Progress },
 ): Promise<Result> {
   const object = systemObject(Cluster, name, { mode: pull ? "pull" : "push" });
-  if (pull) await writeAgentObjects(kube, name);
+  const exists = { next: `cup clusters, or cup clusters start ${name}` };
+  if (await kube.find(Cluster, object.metadata)) throw new Failure(`cluster ${name} exists already`, exists);
+  if (pull) {
+    await requireNoLeftovers(kube, name);
+    await writeAgentObjects(kube, name);
+  }
   try {
     await kube.create(Cluster, { ...object, metadata: { ...object.metadata, labels: { [HERE_LABEL]: "running" } } });
   } catch (error) {
     if (!isAlreadyExists(error)) throw error;
-    throw new Failure(`cluster ${name} exists already`, {
-      next: `cup clusters, or cup clusters start ${name}`,
-      cause: error,
-    });
+    throw new Failure(`cluster ${name} exists already`, { ...exists, cause: error });
   }
   return awaitReady(kube, name, startingHere(name, progress));
 }

@@ -32,7 +32,7 @@ test("one that was never asked", () =>
 test("one that answers is drained, by force too", () =>
   expect(judgeFailover(clusterWith("Answers", "True"), true)?.next).toContain("cup clusters drain west"));
 
-test("a removal places nothing new there, and looks twice before it deletes", async () => {
+test("a removal places nothing new there, looks twice before it deletes, and begins with the rights of an agent", async () => {
   const calls: string[] = [];
   let isThere = true;
   const kube = {
@@ -56,7 +56,15 @@ test("a removal places nothing new there, and looks twice before it deletes", as
   } as unknown as KubeClient;
   await remove(kube, "west", silentProgress);
   const look = ["find Cluster", "list PlacementDecision", "list Task"];
-  expect(calls.slice(0, 9)).toEqual(["find Cluster", '{"spec":{"cordoned":true}}', ...look, ...look, "delete Cluster"]);
+  expect(calls.slice(0, 11)).toEqual([
+    "find Cluster",
+    '{"spec":{"cordoned":true}}',
+    ...look,
+    ...look,
+    "find Namespace",
+    "delete ServiceAccount",
+    "delete Cluster",
+  ]);
 });
 
 /** An app with an instance on west, whose Process is as said, and which has ended at the second look. */

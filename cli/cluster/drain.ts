@@ -16,7 +16,7 @@ import { confirm } from "../confirm.ts";
 import { Failure } from "../failure.ts";
 import type { Progress, Result } from "../output.ts";
 import { roleName, secretName } from "./add.ts";
-import { removePullObjects } from "./agent-objects.ts";
+import { removePullObjects, revokeAgent } from "./agent-objects.ts";
 import { getCluster } from "./clusters.ts";
 
 const POLL_MS = 1_000;
@@ -138,18 +138,24 @@ function toInUse(cluster: Cluster): Failure {
   });
 }
 
-/** For a cluster that never comes back. */
+/** For a cluster that never comes back, or what is left of one whose Cluster kubectl has deleted. */
 export async function forget(
   kube: KubeClient,
   name: string,
   { force }: { force?: boolean | undefined },
 ): Promise<Result> {
-  await getCluster(kube, name);
+  if (!(await hasLeftovers(kube, name))) await getCluster(kube, name);
   await confirm(
     `Forget cluster ${name}? What runs there runs on until somebody ends it there, and is started on other clusters.`,
     force,
   );
   return forgetObjects(kube, name, `Cluster ${name} is forgotten.`);
+}
+
+/** Whether the credential of a cluster is there, or the namespace of its agent. */
+async function hasLeftovers(kube: KubeClient, name: string): Promise<boolean> {
+  const secret = await kube.find(Secret, { namespace: SYSTEM_NAMESPACE, name: secretName(name) });
+  return (secret ?? (await kube.find(Namespace, { name: clusterNamespace(name) }))) !== undefined;
 }
 
 async function leave(kube: KubeClient, name: string): Promise<void> {
@@ -247,6 +253,8 @@ function toStuck(name: string, held: readonly PlacementDecision[]): Failure {
 
 async function forgetObjects(kube: KubeClient, name: string, text: string): Promise<Result> {
   const key = { namespace: SYSTEM_NAMESPACE, name };
+  const isPull = (await kube.find(Namespace, { name: clusterNamespace(name) })) !== undefined;
+  if (isPull) await revokeAgent(kube, name);
   await ignoreNotFound(kube.delete(Cluster, key));
   const deadline = Date.now() + FORGET_DEADLINE_MS;
   while (await kube.find(Cluster, key)) {
@@ -259,6 +267,6 @@ async function forgetObjects(kube: KubeClient, name: string, text: string): Prom
   await ignoreNotFound(kube.delete(RoleBinding, { namespace: SYSTEM_NAMESPACE, name: roleName(name) }));
   await ignoreNotFound(kube.delete(Role, { namespace: SYSTEM_NAMESPACE, name: roleName(name) }));
   await ignoreNotFound(kube.delete(Secret, { namespace: SYSTEM_NAMESPACE, name: secretName(name) }));
-  if (await kube.find(Namespace, { name: clusterNamespace(name) })) await removePullObjects(kube, name);
+  if (isPull) await removePullObjects(kube, name);
   return { json: { name, removed: true }, text: [text] };
 }

@@ -10,13 +10,17 @@ import type { Reader } from "../../kube/cache/reader.ts";
 import {
   defineController,
   type Controller,
+  type FinalizeResult,
+  type ReconcileContext,
   type RemoteCluster,
   type RemoteMarkers,
 } from "../../kube/controller/controller.ts";
 import type { SpokeFacts } from "../../crds/cluster/spoke-facts.ts";
+import { revokeAgent } from "./agent-account.ts";
 import { createFactsReader } from "./facts.ts";
 import { ORPHAN_KINDS, OWNER_KINDS, settleOrphans } from "./orphans.ts";
 import {
+  isBeingGivenUp,
   isStillAsking,
   planConditions,
   planSilence,
@@ -52,7 +56,7 @@ export function clusterController({ observe, onChange }: ObserveClusters): Contr
     },
     reads: [PlacementDecision, ...OWNER_KINDS],
     finalizer: CLUSTER_FINALIZER,
-    finalize: ({ metadata: { name } }, { read }) => planGivingUp(name, countHolding(name, read)),
+    finalize: giveUp,
     sources: [followObservations(onChange)],
 
     async reconcile(cluster, context) {
@@ -78,6 +82,13 @@ export function clusterController({ observe, onChange }: ObserveClusters): Contr
       };
     },
   });
+}
+
+/** The agent of a pull cluster loses its rights first. */
+async function giveUp(cluster: Cluster, { read, client, log }: ReconcileContext): Promise<FinalizeResult> {
+  const { name } = cluster.metadata;
+  if (cluster.spec.mode === "pull" && !isBeingGivenUp(cluster)) await revokeAgent(name, { client, log });
+  return planGivingUp(name, countHolding(name, read));
 }
 
 function followObservations(onChange: ObserveClusters["onChange"]): NonNullable<Controller["sources"]>[number] {

@@ -162,13 +162,20 @@ export function toWorkConditions({ metadata: { name }, status }: Cluster): Condi
 /** Until then a Cluster that is deleted stays, so that placement knows that it was given up. */
 const GIVING_UP_MS = 1_000;
 
+const GIVEN_UP = "GivenUp";
+
+/** Whether it has been given up before, and waits for its processes. */
+export function isBeingGivenUp({ status }: Cluster): boolean {
+  return status?.conditions?.some(({ type, reason }) => type === "Ready" && reason === GIVEN_UP) ?? false;
+}
+
 /** `holding`: processes that are placed there. */
 export function planGivingUp(name: string, holding: number): FinalizeResult {
   if (holding === 0) return undefined;
   return {
     ready: {
       status: "False",
-      reason: "GivenUp",
+      reason: GIVEN_UP,
       message: `${holding} processes are being placed on other clusters than ${name}`,
     },
     requeueAfterMs: GIVING_UP_MS,

@@ -25,6 +25,8 @@ const PLATFORM_RULES: readonly object[] = [
     verbs: ["get", "list", "watch", "create", "patch", "delete"],
   },
   { apiGroups: [""], resources: ["secrets"], verbs: ["create"] },
+  // A deleted Cluster takes the rights of its agent back.
+  { apiGroups: [""], resources: ["serviceaccounts"], resourceNames: [AGENT_ACCOUNT], verbs: ["delete"] },
   { ...LEASES, verbs: ["get"] },
 ];
 

@@ -1,15 +1,19 @@
 // Clusters of mode pull: the hub writes Works, an agent on the cluster calls and carries them out. One app runs on the hub, a pushed and a pulled cluster.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { addPullCluster } from "../../../cli/cluster/add-pull.ts";
 import { removePullObjects } from "../../../cli/cluster/agent-objects.ts";
+import { addHere } from "../../../cli/cluster/clusters.ts";
+import { forget } from "../../../cli/cluster/drain.ts";
+import { silentProgress } from "../../../cli/output.ts";
 import { App } from "../../../crds/app/app.ts";
 import { Cluster } from "../../../crds/cluster/cluster.ts";
 import { SYSTEM_NAMESPACE } from "../../../crds/groups.ts";
 import { LRP } from "../../../crds/lrp/lrp.ts";
 import { PlacementDecision } from "../../../crds/placement-decision/placement-decision.ts";
 import { Process } from "../../../crds/process/process.ts";
-import { AGENT_LEASE, clusterNamespace } from "../../../crds/work/names.ts";
+import { AGENT_ACCOUNT, AGENT_LEASE, clusterNamespace } from "../../../crds/work/names.ts";
 import { Work } from "../../../crds/work/work.ts";
-import { Lease, Namespace } from "../../../kube/api/builtin.ts";
+import { Lease, Namespace, ServiceAccount } from "../../../kube/api/builtin.ts";
 import type { PlayedAgent } from "../../clusters/pull-spoke.ts";
 import { startReplica, type Replica } from "../../clusters/replica.ts";
 import {
@@ -171,5 +175,26 @@ describe("a cluster that the hub cannot call", () => {
     await untilReachable(world, "west");
     await eventually(async () => expect((await worksOf("LRP"))[0]?.status?.lrp?.runningInstances).toBe(2));
     expect(await guidsOnWest()).toEqual(before);
+  });
+
+  test("deleting its Cluster with kubectl takes the agent's rights back; a new one of its name gets nothing of it", async () => {
+    const account = { namespace: WEST, name: AGENT_ACCOUNT };
+    await world.hub.get(ServiceAccount, account);
+    await world.hub.delete(Cluster, { namespace: SYSTEM_NAMESPACE, name: "west" });
+    await eventually(async () => expect(await world.hub.find(ServiceAccount, account)).toBeUndefined());
+    const add = (): Promise<unknown> => addPullCluster(world.hub, "west", { progress: silentProgress });
+    await eventually(async () =>
+      expect(await world.hub.find(Cluster, { namespace: SYSTEM_NAMESPACE, name: "west" })).toBeUndefined(),
+    );
+    expect(await worksOf("LRP")).not.toEqual([]);
+    await expect(add()).rejects.toMatchObject({
+      message: expect.stringContaining(WEST) as string,
+      next: expect.stringContaining("cup clusters forget west") as string,
+    });
+    await expect(addHere(world.hub, "west", { pull: true, progress: silentProgress })).rejects.toThrow(WEST);
+    await forget(world.hub, "west", { force: true });
+    await eventually(async () => expect(await world.hub.find(Namespace, { name: WEST })).toBeUndefined());
+    await add();
+    expect(await worksOf("LRP")).toEqual([]);
   });
 });
