@@ -11,6 +11,7 @@ import { orgQuotaEndpoints } from "./org-quota/org-quota.ts";
 import { revisionEndpoints } from "./revision/revision.ts";
 import { roleEndpoints } from "./role/role.ts";
 import { routeEndpoints } from "./route/route.ts";
+import { routePolicyEndpoints } from "./route-policy/route-policy.ts";
 import { securityGroupEndpoints } from "./security-group/security-group.ts";
 import { serviceBindingEndpoints } from "./service-binding/service-binding.ts";
 import { serviceBrokerEndpoints } from "./service-broker/service-broker.ts";
@@ -53,7 +54,12 @@ const serviceEndpoints = (services: Services): readonly Endpoint[] => [
   ...serviceRouteBindingEndpoints,
 ];
 
-const networkEndpoints: readonly Endpoint[] = [...domainEndpoints, ...routeEndpoints, ...appPolicyEndpoints];
+const networkEndpoints: readonly Endpoint[] = [
+  ...domainEndpoints,
+  ...routeEndpoints,
+  ...routePolicyEndpoints,
+  ...appPolicyEndpoints,
+];
 
 export function createEndpoints(services: Services): readonly Endpoint[] {
   const rows = [

@@ -26,6 +26,7 @@ import { processController } from "./process/process.ts";
 import { rolloutController } from "./rollout/rollout.ts";
 import { routeBindingController } from "./route-binding/route-binding.ts";
 import { routeController, routeGUIDController } from "./route/route.ts";
+import { routePolicyController } from "./route-policy/route-policy.ts";
 import { securityGroupController } from "./security-group/security-group.ts";
 import { registrySecretController, spokeRegistrySecretController } from "./shared/registry-secret.ts";
 import { managedBindingController } from "./service-binding/managed.ts";
@@ -103,6 +104,7 @@ export function createControllers(options: ControllersOptions): Controller[] {
     processController(options),
     adjustmentController,
     appPolicyController,
+    routePolicyController,
     rolloutController,
     packageController(options.hasContent),
     buildController(options),

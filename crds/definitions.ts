@@ -26,6 +26,7 @@ import { Process } from "./process/process.ts";
 import { Revision } from "./revision/revision.ts";
 import { Rollout } from "./rollout/rollout.ts";
 import { Route } from "./route/route.ts";
+import { RoutePolicy } from "./route-policy/route-policy.ts";
 import { Replica } from "./replica/replica.ts";
 import { RouteBinding } from "./route-binding/route-binding.ts";
 import { SecurityGroup } from "./security-group/security-group.ts";
@@ -91,6 +92,7 @@ const KINDS: readonly ResourceDefinition[] = [
   PlacementDecision,
   Adjustment,
   AppPolicy,
+  RoutePolicy,
 ];
 
 export const DEFINITIONS: readonly KindDefinition[] = KINDS;

@@ -19,6 +19,7 @@ import { isEnded, rolloutProcessGUID } from "../../crds/rollout/rules.ts";
 import { indexClaimByHost } from "../../crds/route/host-owner.ts";
 import { appNamespaceOf } from "../../crds/route/destinations.ts";
 import { Route } from "../../crds/route/route.ts";
+import { RoutePolicy } from "../../crds/route-policy/route-policy.ts";
 import { instanceNamespaceOf, ServiceBinding } from "../../crds/service-binding/service-binding.ts";
 import { ServiceOffering } from "../../crds/service-offering/service-offering.ts";
 import { providingBrokerKey, wantedPlanKey } from "../../crds/service-plan/plan-use.ts";
@@ -112,6 +113,7 @@ const indexedKinds: readonly CachedKind[] = [
     source: ({ spec }) => [`${spec.source.namespace}/${spec.source.app}`],
     destination: ({ metadata, spec }) => [`${metadata.namespace}/${spec.destination.app}`],
   }),
+  cachedKind(RoutePolicy, { route: ({ metadata, spec }) => [`${metadata.namespace}/${spec.routeRef.name}`] }),
   cachedKind(AuditLog, { target: ({ spec }) => [...new Set(spec.events.map(({ target }) => target.guid))] }),
   cachedKind(Claim, { host: indexClaimByHost }),
 ];

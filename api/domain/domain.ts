@@ -1,7 +1,7 @@
 // Endpoints of Domain: `/v3/domains`, and the domains of an org.
 import { z } from "zod";
 import { Domain, NOT_AN_ADDRESS, NUMERIC_END } from "../../crds/domain/domain.ts";
-import { isTCPDomain } from "../../crds/domain/protocols.ts";
+import { mayBeDefault } from "../../crds/domain/protocols.ts";
 import { findReservation } from "../../crds/domain/reservations.ts";
 import { isSharedDomain } from "../../crds/domain/resolve-domain.ts";
 import { newGUID, creationSortKey } from "../../crds/guid.ts";
@@ -55,6 +55,8 @@ const createDomainBody = z.strictObject({
   name: domainName,
   internal: z.boolean().nullish(),
   router_group: z.strictObject({ guid: z.string() }).nullish(),
+  enforce_route_policies: z.boolean().nullish(),
+  route_policies_scope: z.enum(["any", "org", "space"], "must be one of 'any', 'org', 'space'").nullish(),
   relationships: optionalRelationships({
     organization: toOneSchema.nullish(),
     shared_organizations: toManySchema.nullish(),
@@ -97,9 +99,7 @@ function listReply({ session, query, base, url }: ListRequest, org?: Org): Reply
 
 /** The oldest shared domain, else the org's oldest private one. @throws CFError 404 when there is neither */
 function defaultDomain(session: Session, org: Org): Domain {
-  const candidates = session
-    .list(Domain)
-    .filter((domain) => isUsableBy(domain, org) && !domain.spec.internal && !isTCPDomain(domain));
+  const candidates = session.list(Domain).filter((domain) => isUsableBy(domain, org) && mayBeDefault(domain));
   const order = (domain: Domain): string => `${isSharedDomain(domain) ? 0 : 1} ${creationSortKey(domain)}`;
   const [first] = candidates.sort((one, other) => (order(one) < order(other) ? -1 : 1));
   if (!first) throw notFound("Domain");
@@ -125,6 +125,7 @@ function toDomain(session: Session, body: CreateDomain): Draft {
   if (owner) requireDomainQuota(session, owner);
   const sharedOrgs = (shared?.data ?? []).map(({ guid }) => resolveOrg(session, guid).org.metadata.name);
   const { labels, annotations } = metadataForCreate(body.metadata);
+  const routePolicies = toRoutePolicies(body);
   const metadata = {
     name: objectName(session, namespace, body.name),
     namespace,
@@ -132,7 +133,25 @@ function toDomain(session: Session, body: CreateDomain): Draft {
     annotations,
   };
   const router = body.router_group ? toTCPRouter(session, body, body.router_group.guid) : {};
-  return { metadata, spec: { name: body.name, internal: body.internal ?? false, sharedOrgs, ...router } };
+  return {
+    metadata,
+    spec: { name: body.name, internal: body.internal ?? false, sharedOrgs, ...router, ...routePolicies },
+  };
+}
+
+/** @throws CFError 422 without a scope, and for a domain that can have none */
+function toRoutePolicies({ enforce_route_policies: enforce, route_policies_scope: scope, ...body }: CreateDomain): {
+  routePolicies?: { scope: string };
+} {
+  if (!enforce) return {};
+  if (body.internal)
+    throw unprocessable("Internal domains cannot have route policy enforcement. Internal routes bypass GoRouter.");
+  if (body.router_group)
+    throw unprocessable(
+      "Domains with a router group cannot have route policy enforcement. TCP routes do not support mTLS policy enforcement.",
+    );
+  if (!scope) throw unprocessable("Route policies scope is required when enforce_route_policies is true");
+  return { routePolicies: { scope } };
 }
 
 /** @throws CFError 422 for a group that is not there, and a domain that can have none */

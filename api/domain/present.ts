@@ -18,6 +18,10 @@ export function presentDomain(session: Session, domain: Domain, base: string): o
     name: domain.spec.name,
     internal: domain.spec.internal,
     router_group: isTCPDomain(domain) ? { guid: routerGroupGUID(domain.spec.router ?? "") } : null,
+    ...(domain.spec.routePolicies && {
+      enforce_route_policies: true,
+      route_policies_scope: domain.spec.routePolicies.scope,
+    }),
     supported_protocols: domain.spec.protocols ?? ["http"],
     relationships: {
       organization: toOneRelationship(ownerGUID),

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { App } from "../../crds/app/app.ts";
 import { Claim } from "../../crds/claim/claim.ts";
 import { Domain } from "../../crds/domain/domain.ts";
-import { isTCPDomain } from "../../crds/domain/protocols.ts";
+import { mayBeDefault } from "../../crds/domain/protocols.ts";
 import { displayNameOf } from "../../crds/object-names.ts";
 import { Org } from "../../crds/org/org.ts";
 import { isAvailableIn, leadsTo, toDestinationNamespace } from "../../crds/route/destinations.ts";
@@ -73,7 +73,7 @@ function desiredRoutes(session: Session, app: App, entry: Application, hasRoutes
       };
     });
   if (hasRoutes || !(entry["default-route"] || entry["random-route"])) return [];
-  const domain = domains.find((one) => !one.spec.internal && !isTCPDomain(one));
+  const domain = domains.find(mayBeDefault);
   if (!domain) throw unprocessable("No default domains available: create a domain for this org, or push with no-route");
   const host = entry["random-route"] ? randomHost(displayNameOf(app), Math.random) : defaultHost(displayNameOf(app));
   if (!host) throw unprocessable(noDefaultHost(displayNameOf(app), `${app.metadata.name}.${domain.spec.name}`));

@@ -34,7 +34,12 @@ const planIncludes = {
   ...catalog.offeringIncludes,
   service_offerings: z.array(catalog.serviceOffering),
 };
-const routeIncludes = { domains: z.array(routes.domain), ...inSpaces };
+const routeIncludes = {
+  domains: z.array(routes.domain),
+  ...inSpaces,
+  route_policies: z.array(routes.routePolicy),
+};
+const routePolicyIncludes = { apps: z.array(apps.app), ...inSpaces, routes: z.array(routes.route) };
 
 const appPage = page("App", apps.app, inSpaces);
 const processPage = page("Process", apps.process);
@@ -239,6 +244,11 @@ const routeResponses: Record<string, readonly Response[]> = {
   "GET /v3/domains/:guid/route_reservations": ok(routes.routeReservation),
   "POST /v3/domains/:guid/relationships/shared_organizations": ok(toMany),
   "DELETE /v3/domains/:guid/relationships/shared_organizations/:org": deleted,
+  "GET /v3/route_policies": ok(page("RoutePolicy", routes.routePolicy, routePolicyIncludes)),
+  "POST /v3/route_policies": created(routes.routePolicy),
+  "GET /v3/route_policies/:guid": ok(including("RoutePolicy", routes.routePolicy, routePolicyIncludes)),
+  "PATCH /v3/route_policies/:guid": ok(routes.routePolicy),
+  "DELETE /v3/route_policies/:guid": deleted,
   "GET /v3/routes": ok(routePage),
   "GET /v3/apps/:guid/routes": ok(routePage),
   "POST /v3/routes": created(routes.route),

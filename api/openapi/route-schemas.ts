@@ -23,6 +23,8 @@ export const domain = named(
     name: text,
     internal: flag,
     router_group: z.strictObject({ guid }).nullable(),
+    enforce_route_policies: flag.optional(),
+    route_policies_scope: z.enum(["any", "org", "space"]).optional(),
     supported_protocols: z.array(z.enum(["http", "tcp"])),
     relationships: z.strictObject({ organization: toOneOrNone, shared_organizations: toMany }),
     metadata,
@@ -69,6 +71,21 @@ export const route = named(
     relationships: z.strictObject({ space: toOne, domain: toOne }),
     metadata,
     links: links(["self", "space", "destinations", "domain"]),
+  }),
+);
+
+export const routePolicy = named(
+  "RoutePolicy",
+  z.strictObject({
+    ...identity,
+    source: text,
+    relationships: z.strictObject({ route: toOne, app: toOneOrNone, space: toOneOrNone, organization: toOneOrNone }),
+    metadata,
+    links: links(["self", "route"], {
+      app: link.optional(),
+      space: link.optional(),
+      organization: link.optional(),
+    }),
   }),
 );
 

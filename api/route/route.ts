@@ -10,11 +10,13 @@ import { Process } from "../../crds/process/process.ts";
 import { isAvailableIn, leadsTo } from "../../crds/route/destinations.ts";
 import { Route, type RouteOptions } from "../../crds/route/route.ts";
 import { foldHost } from "../../crds/route/route-url.ts";
+import { RoutePolicy } from "../../crds/route-policy/route-policy.ts";
 import { SpaceQuota } from "../../crds/space-quota/space-quota.ts";
 import { Space } from "../../crds/space/space.ts";
 import { accepted, created, endpoint, ok, type Endpoint, type Reply } from "../routing/endpoint.ts";
 import { type CFError, unprocessable } from "../http/errors.ts";
 import { includedDomains, includedSpaces } from "../included/included.ts";
+import { includedRoutePolicies } from "../included/route-policies.ts";
 import { newDeletionJob } from "../jobs/jobs.ts";
 import { appKey } from "../cf/app/owner-app.ts";
 import { isFlagOn } from "../cf/feature-flags.ts";
@@ -57,7 +59,14 @@ function listReply(request: ListRequest, app?: App): Reply {
     url,
     ...(within && { scope: within }),
     filter: (route) => (filter ??= filterOf(request))(route),
-    dependsOn: [Domain, App, Space, Process, Droplet, ...(query.include ? [Org, OrgQuota, SpaceQuota] : [])],
+    dependsOn: [
+      Domain,
+      App,
+      Space,
+      Process,
+      Droplet,
+      ...(query.include ? [Org, OrgQuota, SpaceQuota, RoutePolicy] : []),
+    ],
     filterReads: [...(query.app_guids ? [App] : []), ...(query.domain_guids ? [Domain, Space, Org] : [])],
     // A shared route leads to apps of other spaces.
     ...(query.app_guids && { readsIn: session.visibleNamespaces(App) ?? "anywhere" }),
@@ -115,6 +124,7 @@ function included(
 ): ((page: readonly Route[]) => object) | undefined {
   if (!include) return undefined;
   return (page) => ({
+    ...(include.includes("route_policies") && { route_policies: includedRoutePolicies(session, base, page) }),
     ...(include.includes("domain") && { domains: includedDomains(session, base, page) }),
     ...(include.some((what) => what.startsWith("space")) &&
       includedSpaces(

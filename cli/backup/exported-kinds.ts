@@ -16,6 +16,7 @@ import { Process } from "../../crds/process/process.ts";
 import { Revision } from "../../crds/revision/revision.ts";
 import { Rollout } from "../../crds/rollout/rollout.ts";
 import { Route } from "../../crds/route/route.ts";
+import { RoutePolicy } from "../../crds/route-policy/route-policy.ts";
 import { SecurityGroup } from "../../crds/security-group/security-group.ts";
 import { ServiceBinding } from "../../crds/service-binding/service-binding.ts";
 import { ServiceBroker } from "../../crds/service-broker/service-broker.ts";
@@ -64,6 +65,7 @@ export const EXPORTED_KINDS: readonly ResourceRef[] = [
   Route,
   ServiceBinding,
   AppPolicy,
+  RoutePolicy,
   RoleBinding,
   Secret,
 ];

@@ -145,7 +145,7 @@ export function planAddressConflict(
 
 export function planRoute(input: RouteInput): ReconcileResult {
   if (hasHostnameChanged(input)) return planHostnameChange();
-  const unserved = findServiceObstacle(input);
+  const unserved = findPolicyObstacle(input) ?? findServiceObstacle(input);
   if (unserved) return planNotServed(...unserved);
   const missing = planMissing(input);
   return {
@@ -163,6 +163,14 @@ function findRouteService({ bindings }: Pick<RouteInput, "bindings">): ServiceBi
 
 function ageOf({ metadata }: ServiceBinding): string {
   return `${metadata.creationTimestamp ?? ""} ${metadata.name}`;
+}
+
+/** In Cloud Foundry the domain's routes are closed to all but the apps that RoutePolicies name; no router here knows which app calls. */
+function findPolicyObstacle({ domain }: RouteInput): [reason: string, message: string] | undefined {
+  if (!domain.spec.routePolicies) return undefined;
+  const { name } = domain.spec;
+  const message = `domain ${name} lets only named apps call, and no router here knows which app calls; use a domain without routePolicies`;
+  return ["RoutePoliciesNotSupported", message];
 }
 
 /** A route is served through its service or not at all: the service may be what protects the app. */

@@ -42,6 +42,10 @@ export const Domain = defineKind({
       rule: "!has(self.spec.protocols) || !('tcp' in self.spec.protocols) || (has(self.spec.router) && has(oldSelf.spec.router) && self.spec.router == oldSelf.spec.router)",
       message: "the router of a domain with protocols tcp is immutable: its routes hold ports there",
     },
+    {
+      rule: "!has(self.spec.routePolicies) || !((has(self.spec.internal) && self.spec.internal) || (has(self.spec.protocols) && 'tcp' in self.spec.protocols))",
+      message: "a domain with routePolicies is for HTTP, and not internal",
+    },
   ],
   spec: immutable(
     z.object({
@@ -64,6 +68,12 @@ export const Domain = defineKind({
       )
         .optional()
         .describe("tcp: its routes have a port of the router instead of a host and a path. Defaults to http."),
+      routePolicies: z
+        .object({ scope: z.enum(["any", "org", "space"]).describe("The widest source that a RoutePolicy may name.") })
+        .optional()
+        .describe(
+          "Only apps that RoutePolicies name may call its routes. No router here knows which app calls, so its routes are not served.",
+        ),
       sharedOrgs: listSet(z.array(z.string().max(253)).max(MAX_SHARED_ORGS))
         .default([])
         .describe("Object names of other orgs that may use this private domain."),
@@ -71,6 +81,7 @@ export const Domain = defineKind({
     "name",
     "internal",
     "protocols",
+    "routePolicies",
   ),
   status: readyStatus({}),
 });

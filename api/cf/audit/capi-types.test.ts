@@ -134,7 +134,7 @@ const TYPES: Readonly<Record<string, ReturnType<typeof write> | { file: string; 
   "audit.route.share": write("patch Route", aRoute(), { sharedSpaces: ["a"] }),
   "audit.route.unshare": write("patch Route", aRoute({ sharedSpaces: ["a"] }), { sharedSpaces: [] }),
   "audit.route.transfer-owner": write("move Route", aRoute()),
-  ...none("route_policy", "create update delete", "there are no route policies"),
+  ...lifecycle("route_policy", "RoutePolicy"),
   ...lifecycle("organization", "Org", "delete-request"),
   ...lifecycle("organization_quota", "OrgQuota"),
   "audit.organization_quota.apply": write("patch Org", of(), { quotaRef: { name: "big" } }),

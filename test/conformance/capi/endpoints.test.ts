@@ -50,8 +50,6 @@ const differences: Readonly<Record<string, readonly string[]>> = {
     "the body lacks lifecycle.data.processTypes",
   ],
   "PATCH /v3/droplets/:guid": ["the body lacks image"],
-  // Route policies are an experiment of Cloud Foundry's: nobody makes them here.
-  "POST /v3/domains": ["the body lacks enforce_route_policies", "the body lacks route_policies_scope"],
   // CAPI accepts these as well, and ignores them.
   "PATCH /v3/space_quotas/:guid": ["the body has domains", "the body has domains.total_domains"],
   "GET /v3/stacks/:guid/apps": ["the query has stacks"],

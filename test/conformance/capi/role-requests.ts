@@ -1,4 +1,5 @@
 // A request for each endpoint of CAPI that the role matrix tries: addresses of things that exist, and bodies that pass validation.
+import { deriveGUID } from "../../../crds/guid.ts";
 import { to } from "../permissions/test-env.ts";
 
 /** GUIDs of what the matrix acts on, by the plural that paths use, and a few more. */
@@ -68,6 +69,10 @@ export const bodies: Readonly<Record<string, Body>> = {
     host: attempt,
     relationships: { space: one("spaces", things), domain: one("domains", things) },
   }),
+  "POST /v3/route_policies": (things, attempt) => ({
+    source: `cf:app:${deriveGUID("source", attempt)}`,
+    relationships: { route: one("closed-routes", things) },
+  }),
   "POST /v3/routes/:guid/relationships/shared_spaces": (things) => many("spaces", things),
   "PATCH /v3/routes/:guid/relationships/space": (things) => one("spaces", things),
   "POST /v3/routes/:guid/destinations": (things) => ({ destinations: [{ app: { guid: things["apps"] } }] }),
@@ -117,6 +122,7 @@ export const makers: Readonly<Record<string, string>> = {
   droplets: "POST /v3/droplets",
   domains: "POST /v3/domains",
   routes: "POST /v3/routes",
+  route_policies: "POST /v3/route_policies",
   isolation_segments: "POST /v3/isolation_segments",
   organizations: "POST /v3/organizations",
   organization_quotas: "POST /v3/organization_quotas",

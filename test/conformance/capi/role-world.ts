@@ -53,6 +53,8 @@ export async function startRoleWorld(): Promise<RoleWorld> {
     destinations: [{ app: { guid: things["apps"] } }],
   });
   things["destinations"] = destinations[0].guid;
+  things["closed-routes"] = await makeClosedRoute(env, home);
+  await make("route_policies", "POST /v3/route_policies");
   await make("roles", "POST /v3/roles");
   await makeContent(env, home.spaceNamespace, things);
   return {
@@ -68,6 +70,18 @@ export async function startRoleWorld(): Promise<RoleWorld> {
       return { ...things, [kind]: guid };
     },
   };
+}
+
+/** A route of a domain that enforces route policies. */
+async function makeClosedRoute(env: TestEnv, { org, space }: { org: string; space: string }): Promise<string> {
+  const domain = await env.make("/v3/domains", {
+    name: "closed.example",
+    enforce_route_policies: true,
+    route_policies_scope: "any",
+    relationships: { organization: to(org) },
+  });
+  const relationships = { space: to(space), domain: to(domain.guid) };
+  return (await env.make("/v3/routes", { host: "closed", relationships })).guid;
 }
 
 /** Results of a build, and a started app with its revision, a task and a deployment. */
