@@ -53,7 +53,7 @@ export async function startRoleWorld(): Promise<RoleWorld> {
     destinations: [{ app: { guid: things["apps"] } }],
   });
   things["destinations"] = destinations[0].guid;
-  things["closed-routes"] = await makeClosedRoute(env, home);
+  things["closed-routes"] = await makeClosedRoute(env, home, things["apps"] ?? "");
   await make("route_policies", "POST /v3/route_policies");
   await make("roles", "POST /v3/roles");
   await makeContent(env, home.spaceNamespace, things);
@@ -72,8 +72,12 @@ export async function startRoleWorld(): Promise<RoleWorld> {
   };
 }
 
-/** A route of a domain that enforces route policies. */
-async function makeClosedRoute(env: TestEnv, { org, space }: { org: string; space: string }): Promise<string> {
+/** A route of a domain that enforces route policies, mapped, so that it outlives the deletion of unmapped ones. */
+async function makeClosedRoute(
+  env: TestEnv,
+  { org, space }: { org: string; space: string },
+  app: string,
+): Promise<string> {
   const domain = await env.make("/v3/domains", {
     name: "closed.example",
     enforce_route_policies: true,
@@ -81,7 +85,9 @@ async function makeClosedRoute(env: TestEnv, { org, space }: { org: string; spac
     relationships: { organization: to(org) },
   });
   const relationships = { space: to(space), domain: to(domain.guid) };
-  return (await env.make("/v3/routes", { host: "closed", relationships })).guid;
+  const { guid } = await env.make("/v3/routes", { host: "closed", relationships });
+  await env.make(`/v3/routes/${guid}/destinations`, { destinations: [{ app: { guid: app } }] });
+  return guid;
 }
 
 /** Results of a build, and a started app with its revision, a task and a deployment. */
