@@ -61,14 +61,15 @@ export function clusterBundleController(): Controller {
 
 async function reconcileBundle(bundle: ClusterBundle, context: ReconcileContext): Promise<ReconcileResult> {
   const drafts = await readDrafts(bundle, context);
-  const wanted = chooseClusters(bundle, context.read.list(Cluster));
+  const chosen = chooseClusters(bundle, context.read.list(Cluster));
+  const { wanted } = chosen;
   const { kept, applied, waitMs } = await applyInTurn(bundle, { wanted, drafts, context });
   const left = await leaveOthers(bundle, wanted, context);
   const clusters = [...kept, ...left];
   const isWaiting = clusters.some(({ problem }) => problem !== undefined) || applied < wanted.length;
   return {
     status: { wanted: wanted.length, applied, clusters },
-    ready: toReady(wanted, applied, clusters),
+    ready: toReady(chosen, applied, clusters),
     requeueAfterMs: Math.min(isWaiting ? RETRY_MS : RECHECK_MS, waitMs || Infinity),
   };
 }
@@ -212,12 +213,17 @@ async function leaveOthers(
 ): Promise<KeptCluster[]> {
   const kept: KeptCluster[] = [];
   for (const known of bundle.status?.clusters ?? []) {
-    if (wanted.includes(known.name) || isGivenUp(known.name, context.read)) continue;
+    if (wanted.includes(known.name) || isGivenUp(known.name, context.read) || isPulled(known.name, context)) continue;
     if (bundle.spec.deletion === "Orphan" || known.objects.length === 0) continue;
     const problem = await tryApply(known, [], { bundle, context });
     if (problem !== undefined) kept.push({ ...known, problem });
   }
   return kept;
+}
+
+/** It never had anything of a bundle. */
+function isPulled(name: string, { read }: ReconcileContext): boolean {
+  return read.find(Cluster, { namespace: SYSTEM_NAMESPACE, name })?.spec.mode === "pull";
 }
 
 async function endBundle(bundle: ClusterBundle, context: ReconcileContext): Promise<FinalizeResult> {

@@ -4,16 +4,24 @@ import { CLUSTER_NAME_LABEL } from "../../crds/cluster/local-cluster.ts";
 import type { ClusterBundle, KeptCluster } from "../../crds/cluster-bundle/cluster-bundle.ts";
 import type { ReadyDraft } from "../../kube/controller/controller.ts";
 
-/** Names, in the order in which changes come to them. */
-export function chooseClusters({ spec }: ClusterBundle, clusters: readonly Cluster[]): string[] {
-  const wanted = Object.entries(spec.clusters.matchLabels);
-  return clusters
+/** Names of clusters with the labels of a bundle, in the order in which changes come to them. */
+export interface ChosenClusters {
+  wanted: string[];
+  /** Clusters of mode pull take no bundles: their agents make objects of apps only. */
+  pulled: string[];
+}
+
+export function chooseClusters({ spec }: ClusterBundle, clusters: readonly Cluster[]): ChosenClusters {
+  const labelled = Object.entries(spec.clusters.matchLabels);
+  const chosen = clusters
     .filter(({ metadata: { name, labels, deletionTimestamp } }) => {
       const known: Record<string, string> = { ...labels, [CLUSTER_NAME_LABEL]: name };
-      return deletionTimestamp === undefined && wanted.every(([key, value]) => known[key] === value);
+      return deletionTimestamp === undefined && labelled.every(([key, value]) => known[key] === value);
     })
-    .map(({ metadata }) => metadata.name)
-    .toSorted();
+    .toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
+  const namesOf = (mode: Cluster["spec"]["mode"]): string[] =>
+    chosen.filter((one) => one.spec.mode === mode).map(({ metadata }) => metadata.name);
+  return { wanted: namesOf("push"), pulled: namesOf("pull") };
 }
 
 /** The values of a cluster. */
@@ -27,16 +35,18 @@ export function soakLeft({ spec }: ClusterBundle, { since }: Pick<KeptCluster, "
   return Math.max(0, Date.parse(since) + spec.soakSeconds * 1000 - now.getTime());
 }
 
-export function toReady(wanted: readonly string[], applied: number, kept: readonly KeptCluster[]): ReadyDraft {
-  if (wanted.length === 0) return { status: "True", reason: "NoClusters", message: "no cluster has its labels" };
+export function toReady({ wanted, pulled }: ChosenClusters, applied: number, kept: readonly KeptCluster[]): ReadyDraft {
+  const skipped = pulled.length > 0 ? [`clusters of mode pull take no bundles: ${pulled.join(", ")}`] : [];
+  const say = (...parts: readonly string[]): string => [...parts, ...skipped].join("; ");
   const problems = kept.flatMap(({ name, problem }) => (problem === undefined ? [] : [`${name}: ${problem}`]));
+  if (wanted.length === 0)
+    return { status: "True", reason: "NoClusters", message: say("no cluster that takes bundles has its labels") };
   if (applied === wanted.length && problems.length === 0)
-    return { status: "True", reason: "Applied", message: `applied on ${wanted.join(", ")}` };
-  const message = [`applied on ${applied} of ${wanted.length} clusters`, ...problems].join("; ");
+    return { status: "True", reason: "Applied", message: say(`applied on ${wanted.join(", ")}`) };
   return {
     status: "False",
     reason: problems.length > 0 ? "NotApplied" : "Applying",
-    message,
+    message: say(`applied on ${applied} of ${wanted.length} clusters`, ...problems),
     ...(problems.length > 0 && { isFailure: true as const }),
   };
 }

@@ -23,6 +23,11 @@ export const MAX_CLASSES = 50;
 const agentReport = z.object({
   clusterUID: z.string().max(63).describe("The uid of the cluster's namespace kube-system."),
   kubernetes: z.string().max(63).optional().describe("Version of Kubernetes."),
+  cupola: z.string().max(63).optional().describe("Version of Cupola."),
+  capacity: z
+    .object({ memoryMB: z.int().min(0), requestedMemoryMB: z.int().min(0) })
+    .optional()
+    .describe("Memory that its nodes have for pods, and memory that pods there have asked for."),
   classes: listMap(
     z
       .array(

@@ -6,11 +6,12 @@ import { REMOVED_KINDS } from "../../controllers/work/plan.ts";
 import { AGENT_CLUSTER } from "../../controllers/work/work.ts";
 import { BackendClass } from "../../crds/backend-class/backend-class.ts";
 import { Cluster, MAX_CLASSES, type AgentReport } from "../../crds/cluster/cluster.ts";
+import { FACTS_CONFIG, parseFacts, type SpokeFacts } from "../../crds/cluster/spoke-facts.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import { LABELS } from "../../crds/labels.ts";
 import { AGENT_LEASE, clusterNamespace } from "../../crds/work/names.ts";
 import { Work } from "../../crds/work/work.ts";
-import { Lease, Namespace } from "../../kube/api/builtin.ts";
+import { ConfigMap, Lease, Namespace } from "../../kube/api/builtin.ts";
 import { keyOf } from "../../kube/api/object.ts";
 import { toMicroTime } from "../../kube/api/times.ts";
 import { createClusterProvider, type ProviderTiming } from "../../kube/cache/cluster-provider.ts";
@@ -18,8 +19,8 @@ import type { ReflectorTiming } from "../../kube/cache/reflector-timing.ts";
 import { isUnreadable } from "../../kube/cache/errors.ts";
 import type { Reader } from "../../kube/cache/reader.ts";
 import { createInformers } from "../../kube/cache/informers.ts";
-import type { KubeClient, ListOptions, WatchOptions } from "../../kube/client/client.ts";
-import { isUnauthorized } from "../../kube/client/errors.ts";
+import type { CallOptions, KubeClient, ListOptions, WatchOptions } from "../../kube/client/client.ts";
+import { isForbidden, isUnauthorized } from "../../kube/client/errors.ts";
 import { createSleeper } from "../../kube/client/sleeper.ts";
 import { runControllers } from "../../kube/controller/run-controllers.ts";
 import type { RemoteMarkers } from "../../kube/controller/controller.ts";
@@ -48,6 +49,9 @@ export interface AgentTiming {
 const DEFAULT_TIMING: AgentTiming = { aliveMs: 20_000, retryMs: 5_000, provider: {}, watches: {} };
 /** Deadline of the agent's own calls. */
 const CALL_MS = 10_000;
+
+/** Fields of a report that are not always there. A merge leaves what it does not name. */
+const UNSAID = { orphans: null, kubernetes: null, cupola: null, capacity: null };
 
 /** Runs until the signal. Never rejects: what fails is logged and tried again. */
 export async function runPullAgent(options: PullAgentOptions, signal: AbortSignal): Promise<void> {
@@ -113,8 +117,9 @@ class PullAgent {
       await hub.patch(
         Cluster,
         cluster.metadata,
-        { type: "merge", body: { status: { agent: { orphans: null, kubernetes: null, ...report } } } },
-        { subresource: "status", ...call },
+        { type: "merge", body: { status: { agent: { ...UNSAID, ...report } } } },
+        // A hub of an earlier release knows fewer fields.
+        { subresource: "status", fieldValidation: "Ignore", ...call },
       );
     this.#working ??= this.#start(toRemoteMarkers(hubId));
     await this.#renewLease();
@@ -152,10 +157,11 @@ class PullAgent {
 
   async #observe(here: KubeClient): Promise<AgentReport> {
     const call = { signal: this.#signal, deadlineMs: CALL_MS };
-    const [{ metadata }, version, { items }] = await Promise.all([
+    const [{ metadata }, version, { items }, facts] = await Promise.all([
       here.get(Namespace, { name: "kube-system" }, call),
       here.raw("GET", "/version", undefined, call) as Promise<{ gitVersion?: string }>,
       here.list(BackendClass, call),
+      readFacts(here, call),
     ]);
     const classes = items
       .map(({ metadata: { name }, spec: { role }, status }) => ({
@@ -168,6 +174,7 @@ class PullAgent {
     return {
       clusterUID: metadata.uid ?? "",
       ...(version.gitVersion !== undefined && { kubernetes: version.gitVersion }),
+      ...facts,
       classes: classes.slice(0, MAX_CLASSES),
       ...(orphans && { orphans }),
     };
@@ -208,6 +215,16 @@ class PullAgent {
       },
     };
   }
+}
+
+/** None where the chart here gives no right to read them. */
+async function readFacts(here: KubeClient, call: CallOptions): Promise<SpokeFacts> {
+  const key = { namespace: SYSTEM_NAMESPACE, name: FACTS_CONFIG };
+  const found = await here.find(ConfigMap, key, call).catch((error: unknown) => {
+    if (isForbidden(error)) return undefined;
+    throw error;
+  });
+  return parseFacts(found?.data);
 }
 
 /** Objects of the platform here that no Work holds. Undefined without any, and while they cannot be counted. */

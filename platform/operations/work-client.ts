@@ -1,11 +1,12 @@
 // A cluster of mode pull as if it could be called: reads come from its Works and from its agent's report, writes become Works. Nothing here calls the cluster.
 import { BackendClass } from "../../crds/backend-class/backend-class.ts";
 import { Cluster, type AgentReport } from "../../crds/cluster/cluster.ts";
+import { FACTS_CONFIG, toFactsData } from "../../crds/cluster/spoke-facts.ts";
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import { AGENT_LEASE, clusterNamespace, secretCopyName, WORK_KIND_LABEL, workName } from "../../crds/work/names.ts";
 import { MAX_MANIFEST_BYTES, toRemoteObject, toWork, WORK_KINDS } from "../../crds/work/remote-object.ts";
 import { Work } from "../../crds/work/work.ts";
-import { Lease, Namespace, Secret } from "../../kube/api/builtin.ts";
+import { ConfigMap, Lease, Namespace, Secret } from "../../kube/api/builtin.ts";
 import type { KubeList, KubeObject, ObjectKey } from "../../kube/api/object.ts";
 import { resourceId, type ResourceRef } from "../../kube/api/resource-ref.ts";
 import type {
@@ -39,7 +40,7 @@ export function createWorkClient(options: WorkClientOptions): KubeClient {
   const list = async <T extends KubeObject>(ref: ResourceRef<T>, call: ListOptions = {}): Promise<KubeList<T>> =>
     (isClass(ref) ? await agent.listClasses() : await works.list(ref, call)) as KubeList<T>;
   const find = async <T extends KubeObject>(ref: ResourceRef<T>, key: ObjectKey, call?: CallOptions) =>
-    (await works.find(ref, key, call)) as T | undefined;
+    (await (isFacts(ref, key) ? agent.findFacts() : works.find(ref, key, call))) as T | undefined;
   const apply: KubeClient["apply"] = <T extends KubeObject>(ref: ResourceRef<T>, object: Draft, call: ApplyOptions) =>
     (call.force ? works.update(ref, object, call) : works.create(ref, object, call)) as Promise<T>;
   return {
@@ -86,6 +87,10 @@ const UNSUPPORTED = {
   },
 };
 
+function isFacts(ref: ResourceRef, { namespace, name }: ObjectKey): boolean {
+  return resourceId(ref) === resourceId(ConfigMap) && namespace === SYSTEM_NAMESPACE && name === FACTS_CONFIG;
+}
+
 function isClass(ref: ResourceRef): boolean {
   return resourceId(ref) === resourceId(BackendClass);
 }
@@ -124,6 +129,7 @@ class Works {
   async create(ref: ResourceRef, object: Draft, call: CallOptions = {}): Promise<KubeObject> {
     if (resourceId(ref) === resourceId(Secret)) return this.#createSecret(object, call);
     const { hub, cluster } = this.#options;
+    requireWorkKind(ref);
     requireSmall(ref, object);
     return this.#require(await hub.create(Work, toWork(cluster, ref, object), this.#writeOf(call)));
   }
@@ -131,6 +137,7 @@ class Works {
   /** Replaces the whole object: fields of an earlier one go. */
   async update(ref: ResourceRef, object: Draft, call: CallOptions = {}): Promise<KubeObject> {
     const { hub, cluster } = this.#options;
+    requireWorkKind(ref);
     requireSmall(ref, object);
     const { metadata, spec } = toWork(cluster, ref, object) as Draft & { spec: { manifest: unknown } };
     const key = { namespace: this.#namespace, name: metadata.name ?? "" };
@@ -167,7 +174,7 @@ class Works {
   }
 
   #select(ref: ResourceRef, { labelSelector }: ListOptions): Pick<ListOptions, "namespace" | "labelSelector"> {
-    if (!WORK_KINDS.some((one) => resourceId(one) === resourceId(ref))) throw toUnsupported(`kind ${ref.kind}`);
+    requireWorkKind(ref);
     const kind = `${WORK_KIND_LABEL}=${ref.kind}`;
     return {
       namespace: this.#namespace,
@@ -176,6 +183,7 @@ class Works {
   }
 
   #keyOf(ref: ResourceRef, key: ObjectKey): ObjectKey {
+    requireWorkKind(ref);
     return { namespace: this.#namespace, name: workName(ref.kind, key) };
   }
 
@@ -188,6 +196,11 @@ class Works {
     if (object) return object;
     throw new KubeError({ code: 422, reason: "Invalid", message: `Work ${work.metadata.name} holds no object` });
   }
+}
+
+/** @throws KubeError for a kind that no Work holds */
+function requireWorkKind(ref: ResourceRef): void {
+  if (!WORK_KINDS.some((one) => resourceId(one) === resourceId(ref))) throw toUnsupported(`kind ${ref.kind}`);
 }
 
 /** The object of a Work is to stay whose deletion was said and has not begun. One that is being deleted ends all the same. */
@@ -241,6 +254,13 @@ class Agent {
   async identify(): Promise<KubeObject> {
     const { agent } = await this.#read();
     return { apiVersion: "v1", kind: "Namespace", metadata: { name: "kube-system", uid: agent.clusterUID } };
+  }
+
+  /** As the agent of a cluster that is called keeps them there. */
+  async findFacts(): Promise<KubeObject> {
+    const { agent } = await this.#read();
+    const metadata = { namespace: SYSTEM_NAMESPACE, name: FACTS_CONFIG };
+    return { apiVersion: "v1", kind: ConfigMap.kind, metadata, data: toFactsData(agent) } as KubeObject;
   }
 
   /** @throws KubeError without an answer while the Lease is too old, and a refusal when another cluster's agent has this place */

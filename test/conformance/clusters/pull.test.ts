@@ -7,13 +7,14 @@ import { forget } from "../../../cli/cluster/drain.ts";
 import { silentProgress } from "../../../cli/output.ts";
 import { App } from "../../../crds/app/app.ts";
 import { Cluster } from "../../../crds/cluster/cluster.ts";
+import { FACTS_CONFIG, toFactsData } from "../../../crds/cluster/spoke-facts.ts";
 import { SYSTEM_NAMESPACE } from "../../../crds/groups.ts";
 import { LRP } from "../../../crds/lrp/lrp.ts";
 import { PlacementDecision } from "../../../crds/placement-decision/placement-decision.ts";
 import { Process } from "../../../crds/process/process.ts";
 import { AGENT_ACCOUNT, AGENT_LEASE, clusterNamespace } from "../../../crds/work/names.ts";
 import { Work } from "../../../crds/work/work.ts";
-import { Lease, Namespace, ServiceAccount } from "../../../kube/api/builtin.ts";
+import { ConfigMap, Lease, Namespace, ServiceAccount } from "../../../kube/api/builtin.ts";
 import type { PlayedAgent } from "../../clusters/pull-spoke.ts";
 import { startReplica, type Replica } from "../../clusters/replica.ts";
 import {
@@ -38,6 +39,11 @@ describe("a cluster that the hub cannot call", () => {
 
   beforeAll(async () => {
     world = await startWorld({ spokes: ["east", "west"], pulls: ["west"] });
+    // As the agent there counts every two minutes.
+    await world.spoke("west").client.create(ConfigMap, {
+      metadata: { namespace: SYSTEM_NAMESPACE, name: FACTS_CONFIG },
+      data: toFactsData({ cupola: "1.6.0", capacity: { memoryMB: 8000, requestedMemoryMB: 2000 } }),
+    });
     replica = await startReplica(() => world.connect(), { leads: true });
     ({ namespace } = await makeSpace(world.hub, "acme", "dev"));
     await placeShared(world.hub);
@@ -83,6 +89,14 @@ describe("a cluster that the hub cannot call", () => {
       status: { classes: [{ role: "router" }, { role: "runner", indexes: "any" }] },
     });
   });
+
+  test("tells its free memory and its versions by its agent", () =>
+    eventually(async () =>
+      expect((await world.hub.get(Cluster, { namespace: SYSTEM_NAMESPACE, name: "west" })).status).toMatchObject({
+        capacity: { memoryMB: 8000, requestedMemoryMB: 2000, freePercent: 75 },
+        versions: { kubernetes: expect.stringMatching(/^v1/) as string, cupola: "1.6.0" },
+      }),
+    ));
 
   test("scaling ends no instance there", async () => {
     const before = await guidsOnWest();

@@ -4,7 +4,7 @@ import { LABELS } from "../../../crds/labels.ts";
 import { RouteBinding } from "../../../crds/route-binding/route-binding.ts";
 import { clusterNamespace, workName } from "../../../crds/work/names.ts";
 import { Work } from "../../../crds/work/work.ts";
-import { Namespace } from "../../../kube/api/builtin.ts";
+import { ConfigMap, Namespace } from "../../../kube/api/builtin.ts";
 import type { Draft, KubeClient } from "../../../kube/client/client.ts";
 import { createClient } from "../../../kube/client/create-client.ts";
 import { KubeError } from "../../../kube/client/errors.ts";
@@ -98,5 +98,16 @@ describe("a cluster of mode pull as a client", () => {
     expect(metadata.deletionTimestamp).toBeDefined();
     await west.apply(RouteBinding, route, { fieldManager: MARKERS.fieldManager, force: true });
     expect(await spec()).toMatchObject({ remove: true });
+  });
+
+  test.each<[string, () => Promise<unknown>]>([
+    ["read", () => west.find(ConfigMap, AT)],
+    ["list", () => west.list(ConfigMap)],
+    ["create", () => west.create(ConfigMap, { metadata: AT })],
+    ["apply", () => west.apply(ConfigMap, { metadata: AT }, { fieldManager: MARKERS.fieldManager, force: true })],
+    ["delete", () => west.delete(ConfigMap, AT)],
+  ])("an object of a kind that no Work holds is refused: %s", async (_what, call) => {
+    await expect(call()).rejects.toThrow("a cluster of mode pull has no kind ConfigMap");
+    expect((await hub.list(Work)).items.filter(({ spec: { kind } }) => kind === "ConfigMap")).toEqual([]);
   });
 });
