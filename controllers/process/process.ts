@@ -23,6 +23,7 @@ import {
   type ReconcileContext,
   type ReconcileResult,
   type RemoteClusters,
+  type RepairCount,
   type WatchRule,
 } from "../../kube/controller/controller.ts";
 import { Namespace, Secret } from "../../kube/api/builtin.ts";
@@ -163,10 +164,10 @@ async function reconcileProcess(
   const adopted = findAdoptedSpec(process, history);
   const planned = await planProcess(process, app, { guid, appGUID, apiURL, isKnownToAll, history, context });
   return {
+    ...planFight(process, countRepairs(clusters, guid), context.now()),
     ...(await withSecrets(planned, LRP, context)),
     ...toAppOwnership(app, appGUID, labels),
     ...(adopted && { spec: adopted }),
-    ...planFight(process, countRepairs(clusters, guid), context.now()),
   };
 }
 
@@ -190,9 +191,14 @@ async function planProcess(
   return hindrance ? { ...planned, ready: hindrance } : planned;
 }
 
-/** By cluster. */
-function countRepairs(clusters: RemoteClusters, guid: string): Map<string, number> {
-  return new Map(clusters.names().map((name) => [name, clusters.find(name)?.countRepairs(guid) ?? 0]));
+/** By cluster, without those that are silent. */
+function countRepairs(clusters: RemoteClusters, guid: string): Map<string, RepairCount> {
+  return new Map(
+    clusters.names().flatMap((name) => {
+      const count = clusters.find(name)?.countRepairs(guid);
+      return count ? [[name, count]] : [];
+    }),
+  );
 }
 
 function finalizeProcess(process: Process, context: ReconcileContext): FinalizeResult {

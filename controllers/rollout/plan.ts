@@ -181,11 +181,11 @@ function isLeft({ app, history: { revisions } }: RolloutInput, revision: string)
   return (current ?? 0) > (final ?? 0);
 }
 
-/** The status, whose fields that are undefined are removed, and the time until it must be planned again. */
+/** The status, whose fields that are undefined are removed, and the progress of its stages on clusters. */
 export function planRolloutStatus(
   input: RolloutInput,
   now: Date,
-): { status: RolloutStatus; requeueAfterMs?: number | undefined } {
+): { status: RolloutStatus; progress: StageProgress | undefined } {
   const before = input.rollout.status ?? {};
   const { progress, ...outcome } = planOutcome(input, now);
   const stages = keepStages(outcome.state, progress?.fields ?? toStageFields(before));
@@ -204,7 +204,7 @@ export function planRolloutStatus(
     lastHealthyTime: findLastHealthy(lrp) ?? before.lastHealthyTime,
     ...(isOver ? NOTHING_RUNS : presentRunning(input, { lrp, stages, finalRevision: settled.finalRevision })),
   };
-  return { status, requeueAfterMs: progress?.requeueAfterMs };
+  return { status, progress };
 }
 
 const NOTHING_RUNS = { error: undefined, web: undefined };
@@ -304,6 +304,8 @@ interface Obstacles {
   failure?: string | undefined;
   /** Why operator policy holds its version back. */
   held?: ReadyDraft | undefined;
+  /** Clusters of its stage that do not answer. */
+  silent?: readonly string[] | undefined;
 }
 
 function toObstacle({ missing, held }: Obstacles): ReadyDraft | undefined {
@@ -314,9 +316,9 @@ function toObstacle({ missing, held }: Obstacles): ReadyDraft | undefined {
 export function planRolloutReady(
   { rollout, app }: RolloutInput,
   status: RolloutStatus,
-  { missing, failure, held }: Obstacles,
+  { missing, failure, held, silent = [] }: Obstacles,
 ): ReadyDraft {
-  const { state, error, superseded } = status;
+  const { state, superseded } = status;
   if (superseded)
     return { status: "False", reason: "Superseded", message: "a newer Rollout of the app ended this one" };
   if (state === "Deployed") return { status: "True", reason: "Deployed", message: "the new version runs" };
@@ -326,7 +328,7 @@ export function planRolloutReady(
   if (obstacle) return obstacle;
   if (app.spec.state === "Stopped")
     return { status: "False", reason: "AppStopped", message: `app ${app.metadata.name} is stopped: start it` };
-  return toHalted(rollout, status) ?? toMoving(rollout, status, error);
+  return toHalted(rollout, status) ?? toMoving(rollout, status, silent);
 }
 
 /** A stage that has failed, or one that waits for an approval. */
@@ -349,8 +351,8 @@ function toHalted({ metadata, spec }: Rollout, status: RolloutStatus): ReadyDraf
 
 function toMoving(
   rollout: Rollout,
-  { state, stages = [], stage }: RolloutStatus,
-  error: string | undefined,
+  { state, stages = [], stage, error }: RolloutStatus,
+  silent: readonly string[],
 ): ReadyDraft {
   if (error !== undefined) return { status: "False", reason: "Crashed", message: error, isFailure: true };
   if (state === "Paused")
@@ -360,5 +362,7 @@ function toMoving(
       message: `step ${currentStep(rollout)} is reached: set spec.continuedSteps to ${currentStep(rollout)} to continue, or spec.cancelled to true`,
     };
   const where = stages.length > 1 ? ` in ${describeStage({ stages, stage })}` : "";
-  return { status: "False", reason: state ?? "Deploying", message: `instances are being replaced${where}` };
+  const waiting =
+    silent.length > 0 ? `; a cluster that does not answer is skipped after the deadline: ${silent.join(", ")}` : "";
+  return { status: "False", reason: state ?? "Deploying", message: `instances are being replaced${where}${waiting}` };
 }

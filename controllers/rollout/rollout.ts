@@ -15,6 +15,7 @@ import { Rollout } from "../../crds/rollout/rollout.ts";
 import { isEnded } from "../../crds/rollout/rules.ts";
 import { Task } from "../../crds/task/task.ts";
 import { defineController, watch } from "../../kube/controller/controller.ts";
+import { omitUndefined } from "../../kube/api/omit-undefined.ts";
 import type { Reader } from "../../kube/cache/reader.ts";
 import {
   appKey,
@@ -63,16 +64,17 @@ export const rolloutController = defineController({
     const input = readInput(rollout, app, context.read);
     const old = planExcess(input.history.rollouts, HISTORY_LIMITS.rollouts, (one) => !isEnded(one));
     await deleteAll(context.client, Rollout, old);
-    const { status, requeueAfterMs } = planRolloutStatus(input, context.now());
+    const { status, progress } = planRolloutStatus(input, context.now());
     const failure = findReleaseFailure(input, context.read);
     return {
       ...toAppOwnership(app, resolveGUID(App, app, context).guid, labels),
       status: { ...status },
-      ...(requeueAfterMs !== undefined && { requeueAfterMs }),
+      ...omitUndefined({ requeueAfterMs: progress?.requeueAfterMs }),
       ...(failure && isOpen(rollout) && { spec: { cancelled: true } }),
       ready: planRolloutReady(input, status, {
         missing: findMissing(input, context.read),
         failure,
+        silent: progress?.silent,
         // The app's controller makes the version, and says why it does not.
         held: status.revision === undefined ? findHeldReady(app.status?.conditions) : undefined,
       }),

@@ -37,28 +37,39 @@ interface Given {
   status?: Partial<NonNullable<Rollout["status"]>>;
   /** Instances of the stage that take requests, and those that crashed; it has two. */
   ready?: number;
+  /** Those that take requests of the other stage; as `ready` when left out. */
+  readyElsewhere?: number;
   failed?: number;
   silent?: string[];
   limit?: number;
   refused?: string;
   isMoving?: boolean;
+  /** Clusters of the first stage. */
+  clusters?: string[];
 }
 
 const DEFAULTS = { spec: {}, status: {}, ready: 0, failed: 0, silent: [], limit: 2, isMoving: true };
 
 function progress(given: Given): StageProgress {
-  const { spec, status, ready, failed, silent, limit, refused, isMoving } = {
+  const { spec, status, ready, readyElsewhere, failed, silent, limit, refused, isMoving, clusters } = {
     refused: undefined,
+    readyElsewhere: undefined,
+    clusters: ["east"],
     ...DEFAULTS,
     ...given,
   };
   const stages = [["east"], ["west"]];
   const rollout = aRollout(spec, { status: { stages, stageRules: RULES, stage: 1, stageTime: ago(100), ...status } });
   const goal = { total: 2, limit, maxInFlight: 1, maxFailures: rollout.status?.stageRules?.maxFailures ?? 0 };
-  const routable = new Set(Array.from({ length: ready }, (_, index) => index));
-  const step = { goal, target: { instances: 2, indexes: [0, 1], routable, failed }, others: [], next: 2, rest: [] };
-  const stage: StageStep = { clusters: ["east"], silent, pool: [0, 1], isUnderWay: true, step };
-  return planStageProgress({ rollout, steps: [stage, stage], refused, isMoving, now: NOW });
+  const toStage = (names: string[], taking: number): StageStep => {
+    const own = names.length === 0 ? { ...goal, total: 0, limit: 0 } : goal;
+    const routable = new Set(Array.from({ length: taking }, (_, index) => index));
+    const target = { instances: 2, indexes: [0, 1], routable, failed };
+    const step = { goal: own, target, others: [], next: 2, rest: [] };
+    return { clusters: names, silent, pool: [0, 1], isUnderWay: true, step };
+  };
+  const steps = [toStage(clusters, ready), toStage(["west"], readyElsewhere ?? ready)];
+  return planStageProgress({ rollout, steps, refused, isMoving, now: NOW });
 }
 
 test("a stage that is ready soaks first, then the next one begins", () => {
@@ -78,6 +89,25 @@ test("an instance that fails meanwhile starts the soak anew", () =>
 test("after the last stage the rollout is over", () =>
   expect(progress({ ready: 2, status: { stage: 2, stageReadyTime: ago(60) } }).isPassed).toBe(true));
 
+test("a stage that is no longer ready after its turn holds the next gate, and fails by name", () => {
+  const given = { ready: 1, readyElsewhere: 2 };
+  const { fields } = progress({ ...given, status: { stage: 2, stageReadyTime: ago(60) } });
+  expect([fields.stage, fields.stageReadyTime]).toEqual([2, undefined]);
+  const late = progress({ ...given, status: { stage: 2, stageTime: ago(600) } }).fields;
+  expect(late).toMatchObject({ stage: 2, stagePauses: 1 });
+  expect(late.stageProblem).toBe("stage 1 of 2 (east): 1 of 2 instances take requests after 600 s");
+});
+
+test("a stage whose clusters have all left asks for no approval", () => {
+  const stageRules = { ...RULES, approval: "stage" as const };
+  const { fields } = progress({ clusters: [], status: { stageRules } });
+  expect(fields).toMatchObject({ stage: 2, stageTime: NOW.toISOString() });
+  expect(fields.stagePauses).toBeUndefined();
+});
+
+test("a cluster that a stage waits for is named", () =>
+  expect(progress({ ready: 2, silent: ["east"] }).silent).toEqual(["east"]));
+
 test("a stage that is not ready in time has failed, and says so", () => {
   expect(progress({ ready: 1, status: { stageTime: ago(599) } })).toMatchObject({ requeueAfterMs: 1000 });
   const { fields } = progress({ ready: 1, status: { stageTime: ago(600) } });
@@ -95,6 +125,7 @@ test("where the segment has no stages a crash fails no stage, as in CF", () =>
   expect(progress({ ready: 1, failed: 1, status: { stageRules: undefined, stageTime: ago(9999) } })).toEqual({
     fields: { stages: [["east"], ["west"]], stage: 1, stageTime: ago(9999) },
     isPassed: false,
+    silent: [],
   }));
 
 test("a cluster that refuses the version fails its stage at once, with or without rules", () => {

@@ -50,6 +50,8 @@ export interface StageProgress {
   fields: StageFields;
   /** Whether all stages have the new version. */
   isPassed: boolean;
+  /** Clusters of the stage that do not answer. */
+  silent?: readonly string[];
   /** Until a soak or a deadline ends. */
   requeueAfterMs?: number;
 }
@@ -61,46 +63,70 @@ export function planStageProgress(input: StageProgressInput): StageProgress {
   const kept = { stages, stageRules, stage, stagePauses };
   // The times begin anew when it goes on.
   if (!isMoving || isStagePaused(rollout)) return { fields: { ...kept, stageProblem }, isPassed: false };
-  if (refused !== undefined) return halt(rollout, refused);
   const current = steps[stage - 1];
+  if (refused !== undefined) return halt(rollout, { number: stage, clusters: current?.clusters }, refused);
   if (!current || stageTime === undefined)
     return { fields: { ...kept, stageTime: now.toISOString() }, isPassed: false };
-  const gate = judgeGate(rollout, current, now);
-  if (gate.problem !== undefined) return halt(rollout, gate.problem);
-  if (gate.isOpen) return pass(rollout, now);
+  const gate = judgeGate(rollout, { current, begun: steps.slice(0, stage) }, now);
+  if (gate.late) return halt(rollout, gate.late, gate.late.problem);
+  if (gate.isOpen) return pass(rollout, current, now);
   const { stageReadyTime, requeueAfterMs } = gate;
-  return { fields: { ...kept, stageTime, stageReadyTime }, isPassed: false, ...omitUndefined({ requeueAfterMs }) };
+  const { silent } = current;
+  return {
+    fields: { ...kept, stageTime, stageReadyTime },
+    isPassed: false,
+    silent,
+    ...omitUndefined({ requeueAfterMs }),
+  };
 }
 
 function toState({ status }: Rollout): Status & Required<Pick<Status, "stage" | "stages">> {
   return { ...status, stage: status?.stage ?? 1, stages: status?.stages ?? [] };
 }
 
+interface StageName {
+  /** From 1. */
+  number: number;
+  clusters: readonly string[] | undefined;
+}
+
 interface Gate {
   isOpen: boolean;
   stageReadyTime: string | undefined;
-  problem?: string;
+  /** The first stage that was not ready in time. */
+  late?: StageName & { problem: string };
   requeueAfterMs?: number | undefined;
 }
 
 const CLOSED: Gate = { isOpen: false, stageReadyTime: undefined };
 
-/** A canary's step may replace a part of a stage: its time has not come. A stage whose clusters were all left needs none. */
-function judgeGate(rollout: Rollout, { step: { goal, target }, silent }: StageStep, now: Date): Gate {
-  if (goal.limit < goal.total) return CLOSED;
-  if (goal.limit === 0 && silent.length === 0) return { ...CLOSED, isOpen: true };
+/**
+ * The gate after the current stage. Instances of an earlier stage that stop taking requests close it, too. A canary's step may replace a part of a stage: its
+ * time has not come. A stage whose clusters were all left needs none.
+ */
+function judgeGate(
+  rollout: Rollout,
+  { current, begun }: { current: StageStep; begun: readonly StageStep[] },
+  now: Date,
+): Gate {
+  const { silent, step } = current;
+  if (step.goal.limit < step.goal.total) return CLOSED;
   const { stageRules, stageTime, stageReadyTime } = toState(rollout);
   const { soakSeconds, deadlineSeconds } = stageRules ?? NO_RULES;
   const deadlineMs = remaining(stageTime, deadlineSeconds, now);
-  if (isReached(target, goal)) {
+  const at = begun.findIndex(({ step: { target, goal } }) => !isReached(target, goal));
+  const unready = begun[at];
+  if (!unready) {
+    if (step.goal.limit === 0 && silent.length === 0) return { ...CLOSED, isOpen: true };
     const since = stageReadyTime ?? now.toISOString();
     const waitMs = Math.max(remaining(since, soakSeconds, now), silent.length > 0 ? deadlineMs : 0);
     return { isOpen: waitMs === 0, stageReadyTime: since, requeueAfterMs: waitMs };
   }
   if (!stageRules) return CLOSED;
   if (deadlineMs > 0) return { ...CLOSED, requeueAfterMs: deadlineMs };
+  const { target, goal } = unready.step;
   const problem = `${target.routable.size} of ${goal.limit} instances take requests after ${deadlineSeconds} s`;
-  return { ...CLOSED, problem };
+  return { ...CLOSED, late: { number: at + 1, clusters: unready.clusters, problem } };
 }
 
 /** Milliseconds until so many seconds have passed since a time; all of them before it is known. */
@@ -109,26 +135,32 @@ function remaining(since: string | undefined, seconds: number, now: Date): numbe
   return Math.max(from + seconds * 1000 - now.getTime(), 0);
 }
 
-function pass(rollout: Rollout, now: Date): StageProgress {
+/** Nobody approves a stage that has no cluster. */
+function pass(rollout: Rollout, { clusters }: StageStep, now: Date): StageProgress {
   const { stages, stageRules, stage, stagePauses, stageTime, stageReadyTime } = toState(rollout);
   const kept = { stages, stageRules, stagePauses };
   if (stage >= stages.length) return { fields: { ...kept, stage, stageTime, stageReadyTime }, isPassed: true };
   const next = { ...kept, stage: stage + 1 };
-  return stageRules?.approval === "stage"
+  return stageRules?.approval === "stage" && clusters.length > 0
     ? { fields: { ...next, stagePauses: (stagePauses ?? 0) + 1 }, isPassed: false }
     : { fields: { ...next, stageTime: now.toISOString() }, isPassed: false };
 }
 
 /** A failure cannot be continued in advance, as approvals can. */
-function halt(rollout: Rollout, problem: string): StageProgress {
+function halt(rollout: Rollout, name: StageName, problem: string): StageProgress {
   const { stages, stageRules, stage, stagePauses: before = 0 } = toState(rollout);
   const stagePauses = Math.max(before, rollout.spec.continuedStages ?? 0) + 1;
-  const stageProblem = cutDetails(`${describeStage(rollout.status)}: ${problem}`);
+  const stageProblem = cutDetails(`${nameStage(name, stages.length)}: ${problem}`);
   return { fields: { stages, stageRules, stage, stagePauses, stageProblem }, isPassed: false };
 }
 
 /** `stage 1 of 3 (east)`. */
 export function describeStage(status: Pick<Status, "stages" | "stage"> | undefined): string {
   const { stages = [], stage = 1 } = status ?? {};
-  return `stage ${stage} of ${stages.length} (${(stages[stage - 1] ?? []).join(", ")})`;
+  return nameStage({ number: stage, clusters: stages[stage - 1] }, stages.length);
+}
+
+function nameStage({ number, clusters = [] }: StageName, total: number): string {
+  const names = clusters.length > 0 ? ` (${clusters.join(", ")})` : "";
+  return `stage ${number} of ${Math.max(total, 1)}${names}`;
 }

@@ -98,8 +98,14 @@ export interface RemoteCluster {
   client: KubeClient;
   /** Cached children of the owner with this id, terminating ones included. */
   listOwned: <T extends KubeObject>(ref: ResourceRef<T>, ownerId: string) => T[];
-  /** How often in the last hour this process has restored children of the owner that another writer had changed. */
-  countRepairs: (ownerId: string) => number;
+  /** How often in the last hour this replica has restored children of the owner that another writer had changed. */
+  countRepairs: (ownerId: string) => RepairCount;
+}
+
+export interface RepairCount {
+  count: number;
+  /** When this replica began to count, in milliseconds since 1970: after a restart or a new connection it knows of nothing before. */
+  since: number;
 }
 
 export interface RemoteClusters {

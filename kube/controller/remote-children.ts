@@ -174,7 +174,7 @@ class RemoteChildSet implements RemoteChildren {
         client,
         read: engagement.informers.readPreferring(stores),
         listOwned: listOwned(owned, markers),
-        countRepairs: repairs.count,
+        countRepairs: (ownerId) => ({ count: repairs.count(ownerId), since: repairs.since }),
       },
       detach() {
         for (const stop of stops) stop();

@@ -10,6 +10,8 @@ export interface RepairLog {
   add(ownerId: string): void;
   /** In the last hour, 100 at most. */
   count(ownerId: string): number;
+  /** Since when it counts, in milliseconds of the clock. */
+  since: number;
 }
 
 /** Owners of which nothing was restored for the longest time are forgotten first. */
@@ -19,5 +21,6 @@ export function createRepairLog(now: () => number): RepairLog {
   return {
     add: (ownerId) => void times.set(ownerId, [...recent(ownerId), now()].slice(-MAX_TIMES)),
     count: (ownerId) => recent(ownerId).length,
+    since: now(),
   };
 }
