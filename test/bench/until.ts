@@ -12,16 +12,21 @@ export async function until(check: () => Promise<boolean>, complaint: string, pa
   }
 }
 
-/** Waits until no controller has work and `versionOf` gives the same twice, a second apart. */
-export async function waitUntilStable(idle: () => Promise<unknown>, versionOf: () => Promise<unknown>): Promise<void> {
+/** Waits until no controller has work and `versionOf` gives the same for `quietMs`. */
+export async function waitUntilStable(
+  idle: () => Promise<unknown>,
+  versionOf: () => Promise<unknown>,
+  quietMs = 1_000,
+): Promise<void> {
   let last: unknown;
+  let since = 0;
   await until(
     async () => {
       await idle();
       const version = await versionOf();
-      const quiet = version === last;
+      if (version !== last) since = Date.now();
       last = version;
-      return quiet;
+      return Date.now() - since >= quietMs;
     },
     "the platform does not come to rest",
     1000,

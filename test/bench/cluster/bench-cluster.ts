@@ -128,11 +128,11 @@ function serviceAccountUser(operation: Operation): { user: string; groups: strin
   return { user: `system:serviceaccount:${SYSTEM_NAMESPACE}:${serviceAccountName(operation)}`, groups };
 }
 
-/** Waits until these replicas have no work and send no write for a second. */
-export async function waitUntilIdle(replicas: readonly Replica[]): Promise<void> {
+/** Waits until these replicas have no work and send no write for a second, or `quietMs`. */
+export async function waitUntilIdle(replicas: readonly Replica[], quietMs?: number): Promise<void> {
   const version = async (): Promise<number> =>
     (await Promise.all(replicas.map((replica) => replica.requests()))).reduce((sum, { writes }) => sum + writes, 0);
-  await waitUntilStable(() => Promise.all(replicas.map(({ child }) => child.request("idle"))), version);
+  await waitUntilStable(() => Promise.all(replicas.map(({ child }) => child.request("idle"))), version, quietMs);
 }
 
 export interface Writes {
@@ -142,13 +142,16 @@ export interface Writes {
   attempts: number;
   /** Versions made by anybody, leases of the replicas apart: an apply that changes nothing makes none. */
   written: number;
+  /** Requests by what they do, watches and renewed Leases apart. */
+  byKind: Record<string, number>;
 }
 
-/** Writes while `work` ran, and until these of all replicas were quiet. */
+/** Writes while `task` ran, and until all replicas were quiet for a second, or `quietMs`. */
 export async function countWrites(
   { admin }: BenchCluster,
   replicas: readonly Replica[],
   task: () => Promise<void>,
+  quietMs?: number,
 ): Promise<Writes> {
   const readCounts = async (): Promise<Writes> => {
     const requests = await Promise.all(replicas.map((replica) => replica.requests()));
@@ -157,17 +160,27 @@ export async function countWrites(
       requests: sum(({ all, leases }) => all - leases),
       attempts: sum(({ writes }) => writes),
       written: (await versionOf(admin)) - sum(({ leases }) => leases),
+      byKind: addUp(requests.map(({ byKind }) => byKind)),
     };
   };
   const before = await readCounts();
   await task();
-  await waitUntilIdle(replicas);
+  await waitUntilIdle(replicas, quietMs);
   const after = await readCounts();
   return {
     requests: after.requests - before.requests,
     attempts: after.attempts - before.attempts,
     written: after.written - before.written,
+    byKind: addUp([after.byKind], before.byKind),
   };
+}
+
+/** Without those that stay at nothing. */
+function addUp(counts: readonly Record<string, number>[], less: Record<string, number> = {}): Record<string, number> {
+  const sum: Record<string, number> = {};
+  for (const one of counts)
+    for (const [kind, count] of Object.entries(one)) sum[kind] = (sum[kind] ?? -(less[kind] ?? 0)) + count;
+  return Object.fromEntries(Object.entries(sum).filter(([, count]) => count !== 0));
 }
 
 /** Kubernetes' store counts its writes; a list tells the newest. */

@@ -21,6 +21,8 @@ const SPACES = Math.min(100, Math.ceil(APPS / 10));
 const NODES = Math.min(100, Math.ceil(APPS / 100));
 const DOMAIN = "apps.example.org";
 const IDLE_MS = 30_000;
+/** Audit events wait up to 5 s for others of their space before they are written. */
+const QUIET_MS = 7_000;
 const CONTROLLERS: readonly Operation[] = ["controllers", "deployment-runner", "ingress-router"];
 const SETTINGS = [
   systemObject(BackendClass, "deployment", { role: "runner", default: true }),
@@ -62,8 +64,9 @@ async function measure(cluster: BenchCluster): Promise<Figure[]> {
   const full = await readMemory(controllers);
   logProgress(`${STOPPED} stopped apps`);
   await makeStoppedApps(admin, spaces, { prefix: "stopped", count: STOPPED });
-  await waitUntilIdle(replicas);
+  await waitUntilIdle(replicas, QUIET_MS);
   const idle = await countWrites(cluster, replicas, () => delay(IDLE_MS));
+  logProgress(`requests of an idle platform: ${JSON.stringify(idle.byKind)}`);
   const what = `${APPS} apps with a route on ${NODES} simulated nodes`;
   return [
     figure(`${what}: the platform's writes per app, of the first ${FIRST}`, early.writes, "writes"),
@@ -102,11 +105,12 @@ async function measureApps(
   logProgress(`${count} apps made`);
   const since = performance.now();
   let seconds = 0;
-  const { attempts, requests } = await countWrites(cluster, replicas, async () => {
+  const work = async (): Promise<void> => {
     await makeApps(cluster.admin, spaces, { prefix, count, state: "Started", domain: DOMAIN });
     await until(async () => (await countRunning(cluster.admin)) >= running, `${running} apps do not run`, 2_000);
     seconds = (performance.now() - since) / 1000;
-  });
+  };
+  const { attempts, requests } = await countWrites(cluster, replicas, work, QUIET_MS);
   return { writes: attempts / count, requests: requests / count, seconds };
 }
 
