@@ -21,6 +21,7 @@ import {
   type AdmissionPolicy,
 } from "./admission-policy.ts";
 import { imagePolicies } from "./image-policies.ts";
+import { kindVersionPolicy } from "./kind-version-policy.ts";
 import { templateDeletionPolicy } from "./policy-template/deletion-policy.ts";
 import { platformPolicies } from "./platform-policies.ts";
 import { platformRolePolicies } from "./platform-role-policies.ts";
@@ -60,6 +61,7 @@ export function listAdmissionPolicies(): KubeObject[] {
     templateDeletionPolicy(),
     adjustmentPolicy(),
     ...agentPolicies(),
+    kindVersionPolicy(),
   ].flatMap(toPolicyObjects);
 }
 

@@ -67,6 +67,7 @@ export const ANNOTATIONS = {
   originalUid: "cupola.dev/original-uid",
   originalCreated: "cupola.dev/original-created",
   originalUpdated: "cupola.dev/original-updated",
+  schemaVersion: "cupola.dev/schema-version",
 } as const;
 
 /** Is this label or annotation key reserved for the platform or Kubernetes? Such keys are not CF metadata. */

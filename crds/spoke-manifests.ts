@@ -5,6 +5,7 @@ import { toPolicyObjects } from "./admission-policy.ts";
 import { BackendClass } from "./backend-class/backend-class.ts";
 import { exceptBundles, hubPolicies, spokeNamespacePolicy } from "./hub-policies.ts";
 import { imagePolicies } from "./image-policies.ts";
+import { kindVersionPolicy } from "./kind-version-policy.ts";
 import { LRP } from "./lrp/lrp.ts";
 import { platformPolicies } from "./platform-policies.ts";
 import { platformRolePolicies } from "./platform-role-policies.ts";
@@ -26,5 +27,6 @@ export function listSpokePolicies(): KubeObject[] {
     ...platformPolicies(spokeNamespacePolicy(), [exceptBundles()]),
     ...platformRolePolicies(),
     ...hubPolicies(),
+    kindVersionPolicy(),
   ].flatMap(toPolicyObjects);
 }

@@ -45,6 +45,8 @@ describe.skipIf(reason)("a release", { timeout: 600_000 }, () => {
         expect.stringMatching(/^cupola-\d+\.\d+\.\d+\.tgz$/),
       ]),
     );
+    const kinds = readFileSync(join(folder, "first", `cupola-kinds-${version}.yaml`), "utf8");
+    expect(kinds.match(/^ {4}cupola.dev\/schema-version: "0.9.0"$/gm)?.length).toBe(kinds.match(/^kind: /gm)?.length);
     const bom = readFileSync(join(folder, "first", `cupola-sbom-${version}.cdx.json`), "utf8");
     for (const name of ["pkg:npm/express@", "pkg:deb/debian/libc6@"]) expect(bom).toContain(name);
   });

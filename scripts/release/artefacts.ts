@@ -12,6 +12,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { ANNOTATIONS } from "../../crds/labels.ts";
 import { listFolder } from "../image/image-entries.ts";
 import { writeCupolaImage } from "../image/cupola-image.ts";
 import { writeImageTar } from "../image/oci-image.ts";
@@ -43,7 +44,10 @@ export async function buildArtefacts(folder: string, release: Release): Promise<
     await packModule(folder, temp, release);
     onStep("chart and kinds");
     await writeTarGz(join(folder, `cupola-chart-${version}.tgz`), listFolder(join(checkout, CHART), "/cupola"));
-    writeFileSync(join(folder, `cupola-kinds-${version}.yaml`), joinKinds(join(checkout, CHART, "files", "crds")));
+    writeFileSync(
+      join(folder, `cupola-kinds-${version}.yaml`),
+      joinKinds(join(checkout, CHART, "files", "crds"), version),
+    );
     const debian = await buildImages(folder, temp, release);
     onStep("bill of materials, notes and checksums");
     writeFileSync(join(folder, `cupola-sbom-${version}.cdx.json`), await makeBom(checkout, debian));
@@ -65,10 +69,12 @@ async function packModule(folder: string, temp: string, { checkout }: Release): 
   if (code !== 0) throw new Error(`npm pack failed\n${output.slice(-2000)}`);
 }
 
-function joinKinds(folder: string): string {
+/** Each says its version, as the chart has it say. */
+function joinKinds(folder: string, version: string): string {
+  const annotations = `  annotations:\n    ${ANNOTATIONS.schemaVersion}: "${version.replace(/[-+].*$/, "")}"`;
   return globSync("*.yaml", { cwd: folder })
     .sort()
-    .map((name) => readFileSync(join(folder, name), "utf8"))
+    .map((name) => readFileSync(join(folder, name), "utf8").replace(/^metadata:$/m, `$&\n${annotations}`))
     .join("---\n");
 }
 

@@ -15,6 +15,12 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{- end -}}
 {{- end }}
 
+{{/* The version of the kinds, which never goes back (crds/kind-version-policy.ts): the chart's three numbers. */}}
+{{- define "cupola.schemaVersion" -}}
+{{- $version := semver .Chart.Version -}}
+{{- printf "%d.%d.%d" $version.Major $version.Minor $version.Patch -}}
+{{- end }}
+
 {{/* "true" for a cluster that runs what a hub makes there. An upgrade with --reuse-values from a release without the value has none. */}}
 {{- define "cupola.isSpoke" -}}
 {{- if eq (.Values.mode | default "hub") "spoke" }}true{{ end -}}
