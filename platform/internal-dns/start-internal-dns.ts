@@ -2,6 +2,7 @@
 import { startDNSServer } from "../../backends/routers/internal-dns/dns-server.ts";
 import { watchNames } from "../../backends/routers/internal-dns/internal-dns.ts";
 import { resolve } from "../../backends/routers/internal-dns/resolve.ts";
+import { createErrorLog } from "./error-log.ts";
 import type { PlatformContext } from "../platform-context.ts";
 
 /** Resolves to the port where it listens. @throws Error when the port is taken */
@@ -19,7 +20,7 @@ export async function startInternalDNS({
   const server = await startDNSServer({
     ...(options.internalDNS ?? { host: "127.0.0.1", port: 0 }),
     answer: (question) => resolve(question, names, turn++),
-    onError: (err) => log.error({ err }, "a socket of the DNS server failed"),
+    onError: createErrorLog(log, () => performance.now()),
   });
   disposables.defer(() => server.close());
   return server.port;

@@ -1,4 +1,5 @@
 // Questions and answers of DNS on the wire (RFC 1035): one question each, and answers that are addresses. Pure.
+// docs/dependencies.md says why this is no library.
 import { isIPv4 } from "node:net";
 
 export const RCODES = { noError: 0, formatError: 1, serverFailure: 2, nameError: 3, notImplemented: 4, refused: 5 };
@@ -84,14 +85,23 @@ export function isQuery({ flags }: DNSQuestion): boolean {
   return (flags & OPCODE_MASK) === 0;
 }
 
-/** @param maxBytes what the transport carries; an answer that is longer has no addresses, and says that it is truncated */
+/** @param maxBytes what the transport carries; an answer that is longer has the records that fit, and says that it is truncated */
 export function writeAnswer(question: DNSQuestion, { rcode, addresses, zone }: DNSAnswer, maxBytes: number): Buffer {
   const records = addresses.map((address) =>
     toRecord(QUESTION_POINTER_BYTES, toAddressType(address), toBytes(address)),
   );
   const authority = addresses.length === 0 && zone !== undefined ? [toSOA(zone)] : [];
-  const full = toMessage(question, { rcode, records, authority, isTruncated: false });
-  return full.length <= maxBytes ? full : toMessage(question, { rcode, records: [], authority: [], isTruncated: true });
+  const room = maxBytes - HEADER_BYTES - question.raw.length;
+  const parts = { records: takeFitting(records, room), authority: takeFitting(authority, room) };
+  const isTruncated = parts.records.length < records.length || parts.authority.length < authority.length;
+  return toMessage(question, { rcode, ...parts, isTruncated });
+}
+
+/** The first records that fit in so many bytes. */
+function takeFitting(records: readonly Buffer[], maxBytes: number): readonly Buffer[] {
+  let bytes = 0;
+  const end = records.findIndex(({ length }) => (bytes += length) > maxBytes);
+  return end === -1 ? records : records.slice(0, end);
 }
 
 /** For a question that cannot be read. */

@@ -4,8 +4,10 @@ import { once } from "node:events";
 import { Resolver } from "node:dns/promises";
 import { connect } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { isServing } from "../../../crds/lrp/serving-instances.ts";
 import type { LrpInstance } from "../../../crds/lrp/lrp.ts";
 import type { RouteBinding } from "../../../crds/route-binding/route-binding.ts";
+import { toRouteAddresses } from "./addresses.ts";
 import { readQuestion } from "./dns-message.ts";
 import { startDNSServer, type DNSServer } from "./dns-server.ts";
 import { resolve, type NamesView } from "./resolve.ts";
@@ -23,16 +25,17 @@ const INSTANCES: Record<string, LrpInstance[]> = {
   ],
   "stopped.apps.internal": [],
   "many.apps.internal": Array.from({ length: 150 }, (_, at) => running(at, `10.1.0.${at + 1}`)),
+  "shop.stage.apps.internal": [running(0, "10.244.0.11")],
   "other.example.org": [running(0, "10.244.0.9")],
   "0.shop.apps.internal": [running(0, "10.244.9.9")],
 };
 const toBinding = (hostname: string): RouteBinding => ({ spec: { hostname } }) as RouteBinding;
 const view: NamesView = {
   isSynced: () => true,
-  listDomains: () => ["apps.internal", "other.internal"],
+  hasDomain: (name) => ["apps.internal", "stage.apps.internal", "other.internal"].includes(name),
   findBinding: (hostname) =>
     hostname in INSTANCES && hostname !== "0.shop.apps.internal" ? toBinding(hostname) : undefined,
-  listInstances: ({ spec }) => INSTANCES[spec.hostname] ?? [],
+  findAddresses: ({ spec }) => toRouteAddresses((INSTANCES[spec.hostname] ?? []).filter(isServing)),
 };
 
 let state = view;
@@ -84,43 +87,6 @@ test("addresses of IPv6 are answers of their own, and their want is no want of t
   await expect(resolver.resolveTxt("shop.apps.internal")).rejects.toMatchObject({ code: "ENODATA" });
 });
 
-test("more addresses than a packet has go over TCP, a hundred at most, each answer from another one on", async () => {
-  const first = await resolver.resolve4("many.apps.internal");
-  expect(first).toHaveLength(100);
-  turn = 1;
-  expect(await resolver.resolve4("many.apps.internal")).not.toEqual(first);
-});
-
-test("before the caches are filled no name is said to be missing", async () => {
-  const notSynced = () => {
-    throw new Error("not synced");
-  };
-  state = { isSynced: () => false, listDomains: notSynced, findBinding: notSynced, listInstances: notSynced };
-  await expect(resolver.resolve4("none.apps.internal")).rejects.toMatchObject({ code: "ESERVFAIL" });
-  state = view;
-});
-
-test("an answer that cannot be given is SERVFAIL, and the server goes on", async () => {
-  state = {
-    ...view,
-    listDomains: () => {
-      throw new Error("parked");
-    },
-  };
-  await expect(resolver.resolve4("shop.apps.internal")).rejects.toMatchObject({ code: "ESERVFAIL" });
-  state = view;
-  expect(faults.splice(0)).toMatchObject([{ message: "parked" }]);
-  expect(await resolver.resolve4("0.shop.apps.internal")).toEqual(["10.244.0.5"]);
-});
-
-test("an address that no answer can have is SERVFAIL, and the server goes on", async () => {
-  state = { ...view, listInstances: () => [running(0, "1:2:3:4:5:6:7:8:9")] };
-  await expect(resolver.resolve6("shop.apps.internal")).rejects.toMatchObject({ code: "ESERVFAIL" });
-  state = view;
-  expect(faults.splice(0)).toHaveLength(1);
-  expect(await resolver.resolve6("shop.apps.internal")).toEqual(["fd00::1:6"]);
-});
-
 const header = (flags: number, questions: number): number[] => [
   7,
   7,
@@ -135,6 +101,77 @@ const header = (flags: number, questions: number): number[] => [
   0,
   0,
 ];
+const encodeName = (name: string): Buffer =>
+  Buffer.concat([
+    ...name.split(".").map((label) => Buffer.from([label.length, ...Buffer.from(label)])),
+    Buffer.from([0]),
+  ]);
+
+async function askUDP(name: string, type = 1): Promise<Buffer> {
+  const socket = createSocket("udp4");
+  try {
+    const message = once(socket, "message", { signal: AbortSignal.timeout(5_000) }) as Promise<[Buffer]>;
+    const question = Buffer.concat([Buffer.from(header(0x100, 1)), encodeName(name), Buffer.from([0, type, 0, 1])]);
+    socket.send(question, server.port, "127.0.0.1");
+    return (await message)[0];
+  } finally {
+    socket.close();
+  }
+}
+
+test("an answer that is longer than a packet has the addresses that fit, and says that there are more", async () => {
+  const answer = await askUDP("many.apps.internal");
+  expect((answer[2] ?? 0) & 2).toBe(2);
+  const count = answer.readUInt16BE(6);
+  expect(count).toBe(Math.floor((512 - 12 - "many.apps.internal".length - 2 - 4) / 16));
+  expect(answer.length).toBe(12 + "many.apps.internal".length + 2 + 4 + 16 * count);
+});
+
+test("a missing name belongs to the longest internal domain that has it", async () => {
+  const answer = await askUDP("none.stage.apps.internal");
+  // The owner of the SOA follows the question.
+  const zone = encodeName("stage.apps.internal");
+  const at = 12 + encodeName("none.stage.apps.internal").length + 4;
+  expect(answer.subarray(at, at + zone.length)).toEqual(zone);
+});
+
+test("more addresses than a packet has go over TCP, a hundred at most, each answer from another one on", async () => {
+  const first = await resolver.resolve4("many.apps.internal");
+  expect(first).toHaveLength(100);
+  turn = 1;
+  expect(await resolver.resolve4("many.apps.internal")).not.toEqual(first);
+});
+
+test("before the caches are filled no name is said to be missing", async () => {
+  const notSynced = () => {
+    throw new Error("not synced");
+  };
+  state = { isSynced: () => false, hasDomain: notSynced, findBinding: notSynced, findAddresses: notSynced };
+  await expect(resolver.resolve4("none.apps.internal")).rejects.toMatchObject({ code: "ESERVFAIL" });
+  state = view;
+});
+
+test("an answer that cannot be given is SERVFAIL, and the server goes on", async () => {
+  state = {
+    ...view,
+    hasDomain: () => {
+      throw new Error("parked");
+    },
+  };
+  await expect(resolver.resolve4("shop.apps.internal")).rejects.toMatchObject({ code: "ESERVFAIL" });
+  state = view;
+  expect(faults.splice(0)).toMatchObject([{ message: "parked" }]);
+  expect(await resolver.resolve4("0.shop.apps.internal")).toEqual(["10.244.0.5"]);
+});
+
+test("an address that no answer can have is SERVFAIL, and the server goes on", async () => {
+  state = { ...view, findAddresses: () => toRouteAddresses([running(0, "1:2:3:4:5:6:7:8:9")].filter(isServing)) };
+  await expect(resolver.resolve6("shop.apps.internal")).rejects.toMatchObject({ code: "ESERVFAIL" });
+  state = view;
+  expect(faults.splice(0)).toHaveLength(1);
+  expect(await resolver.resolve6("shop.apps.internal")).toEqual(["fd00::1:6"]);
+});
+
 test.each<[string, number[], string | undefined]>([
   ["nothing", [], undefined],
   ["half a header", [7, 7, 1], undefined],

@@ -2,15 +2,15 @@
 import { INTERNAL_DNS_CLASS } from "../../../crds/backend-class/choose-router.ts";
 import { Domain } from "../../../crds/domain/domain.ts";
 import { SYSTEM_NAMESPACE } from "../../../crds/groups.ts";
-import { LABELS } from "../../../crds/labels.ts";
-import { LRP, type LrpInstance } from "../../../crds/lrp/lrp.ts";
+import { LRP } from "../../../crds/lrp/lrp.ts";
 import { RouteBinding } from "../../../crds/route-binding/route-binding.ts";
 import type { ResourceRef } from "../../../kube/api/resource-ref.ts";
-import type { InformerHandle, Informers } from "../../../kube/cache/informers.ts";
+import type { Informers } from "../../../kube/cache/informers.ts";
 import { defineController, watch, type Controller } from "../../../kube/controller/controller.ts";
 import { classController } from "../../class-controller.ts";
-import { destinationNamespace, type RouteDestination } from "../services/plan.ts";
+import { destinationNamespace } from "../services/plan.ts";
 import { judgeInstances } from "../services/ready-instances.ts";
+import { rememberAddresses } from "./addresses.ts";
 import type { NamesView } from "./resolve.ts";
 
 /** Routes of other domains are left to the default router. */
@@ -24,6 +24,8 @@ export const internalDNSCapabilities: Readonly<Record<string, string>> = {
 
 const APP_INDEX = "routers/internal-dns-app";
 const HOST_INDEX = "routers/internal-dns-host";
+const DOMAIN_INDEX = "routers/internal-dns-domain";
+const PROCESS_INDEX = "routers/internal-dns-process";
 
 /** The controllers of the class: what RouteBindings say of themselves, and the class's capabilities. */
 export function internalDNSRouter(): Controller[] {
@@ -66,22 +68,33 @@ const NOT_INTERNAL = {
 
 /** The names as the caches have them. `release` ends the watches. */
 export function watchNames(informers: Informers): NamesView & { release(): void } {
-  const domains = informers.ensure(Domain);
+  const domains = informers.ensure(Domain, {
+    indexes: { [DOMAIN_INDEX]: (domain) => (isServedDomain(domain) ? [domain.spec.name.toLowerCase()] : []) },
+  });
   const bindings = informers.ensure(RouteBinding, {
     indexes: { [HOST_INDEX]: (binding) => (isServed(binding) ? [binding.spec.hostname.toLowerCase()] : []) },
   });
-  const lrps = informers.ensure(LRP);
+  const lrps = informers.ensure(LRP, {
+    indexes: {
+      [PROCESS_INDEX]: ({ metadata, spec }) => [processKey(metadata.namespace, spec.app.guid, spec.processType)],
+    },
+  });
+  const addressesOf = rememberAddresses();
   return {
     isSynced: () => [domains, bindings, lrps].every(({ store }) => store.synced),
-    listDomains: () =>
-      domains.store
-        .list({ namespace: SYSTEM_NAMESPACE })
-        .flatMap(({ spec }) => (spec.internal ? [spec.name.toLowerCase()] : [])),
+    hasDomain: (name) => domains.store.byIndex(DOMAIN_INDEX, name).length > 0,
     findBinding: (hostname) => bindings.store.byIndex(HOST_INDEX, hostname)[0],
-    listInstances: (binding) =>
-      listProcesses(binding).flatMap((destination) => instancesOf(binding, destination, lrps)),
+    findAddresses: (binding) =>
+      addressesOf(
+        binding,
+        listProcesses(binding).flatMap((key) => lrps.store.byIndex(PROCESS_INDEX, key)),
+      ),
     release: () => [domains, bindings, lrps].forEach((handle) => handle.release()),
   };
+}
+
+function isServedDomain({ metadata, spec }: Domain): boolean {
+  return metadata.namespace === SYSTEM_NAMESPACE && spec.internal;
 }
 
 function isServed(binding: RouteBinding): boolean {
@@ -89,25 +102,17 @@ function isServed(binding: RouteBinding): boolean {
 }
 
 /** Destinations that differ in their port have the same instances. */
-function listProcesses(binding: RouteBinding): RouteDestination[] {
-  const processes = binding.spec.destinations.map((each): [string, RouteDestination] => [
-    `${destinationNamespace(binding, each)}/${each.appGUID}/${each.processType}`,
-    each,
-  ]);
-  return [...new Map(processes).values()];
+function listProcesses(binding: RouteBinding): string[] {
+  const { destinations } = binding.spec;
+  return [
+    ...new Set(
+      destinations.map((each) => processKey(destinationNamespace(binding, each), each.appGUID, each.processType)),
+    ),
+  ];
 }
 
-function instancesOf(
-  binding: RouteBinding,
-  destination: RouteDestination,
-  { store }: Pick<InformerHandle<LRP>, "store">,
-): LrpInstance[] {
-  const labels = { [LABELS.app]: destination.appGUID };
-  return store
-    .list({ namespace: destinationNamespace(binding, destination), labels })
-    .filter(({ spec }) => spec.app.guid === destination.appGUID && spec.processType === destination.processType)
-    .flatMap(({ status }) => status?.instances ?? []);
-}
+const processKey = (namespace: string | undefined, appGUID: string, processType: string): string =>
+  `${namespace}/${appGUID}/${processType}`;
 
 /** Kinds that the DNS server watches besides those of the controllers. */
 export const INTERNAL_DNS_KINDS: readonly ResourceRef[] = [Domain, RouteBinding, LRP];

@@ -1,23 +1,18 @@
 // From the resources to the table's entries. Pure.
 import { LOCAL_CLUSTER } from "../../../crds/cluster/local-cluster.ts";
-import { toWantedIndex } from "../../../crds/lrp/index-pool.ts";
-import type { LRP, LrpInstance } from "../../../crds/lrp/lrp.ts";
+import type { LRP } from "../../../crds/lrp/lrp.ts";
+import { isServing, servingInstances, type ServingInstance } from "../../../crds/lrp/serving-instances.ts";
 import type { PlacementDecision } from "../../../crds/placement-decision/placement-decision.ts";
 import type { RouteBinding } from "../../../crds/route-binding/route-binding.ts";
 import type { TCPRoute } from "./tcp-listeners.ts";
 import type { Destination, Endpoint, RouteEntry } from "./routing-table.ts";
 
-/**
- * Instances of an LRP that may take requests. One that the spec removes or restarts takes none from
- * that moment, before its runner has seen the change.
- */
+/** Instances of an LRP that may take requests. */
 export function toEndpoints(lrp: LRP): Endpoint[] {
-  if (lrp.metadata.deletionTimestamp) return [];
-  const { app, processGUID, processType, restartInstances } = lrp.spec;
-  const isWanted = toWantedIndex(lrp.spec);
-  return (lrp.status?.instances ?? [])
-    .filter(({ index, restart }) => isWanted(index) && (restartInstances?.[String(index)] ?? restart) === restart)
-    .flatMap((instance) => toInstanceEndpoints(instance, { appGUID: app.guid, processGUID, processType }));
+  const { app, processGUID, processType } = lrp.spec;
+  return servingInstances(lrp).flatMap((instance) =>
+    toInstanceEndpoints(instance, { appGUID: app.guid, processGUID, processType }),
+  );
 }
 
 /** Instances of a process on other clusters, as the platform last saw them; those on its own are in LRPs. */
@@ -25,17 +20,18 @@ export function toRemoteEndpoints({ metadata, spec, status }: PlacementDecision)
   if (metadata.deletionTimestamp) return [];
   const remote = (status?.clusters ?? []).filter(({ name, deleting }) => name !== LOCAL_CLUSTER && !deleting);
   return remote.flatMap(({ processGUID, instances = [] }) =>
-    instances.flatMap((instance) =>
-      toInstanceEndpoints(instance, { appGUID: spec.app, processGUID, processType: spec.processType }),
-    ),
+    instances
+      .filter(isServing)
+      .flatMap((instance) =>
+        toInstanceEndpoints(instance, { appGUID: spec.app, processGUID, processType: spec.processType }),
+      ),
   );
 }
 
 function toInstanceEndpoints(
-  { index, state, ready, host, ports = [], guid = "" }: LrpInstance,
+  { index, host, ports = [], guid = "" }: ServingInstance,
   process: Pick<Endpoint, "appGUID" | "processGUID" | "processType">,
 ): Endpoint[] {
-  if (state !== "Running" || !ready || host === undefined) return [];
   return ports.map(({ port, hostPort }) => ({ ...process, port, host, hostPort, index, instanceGUID: guid }));
 }
 

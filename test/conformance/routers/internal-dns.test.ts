@@ -60,7 +60,7 @@ async function runApp(name: string, namespace: string, hosts: readonly string[])
   if (!(await client.find(LRP, key)))
     await client.create(LRP, {
       metadata: { ...key, labels: { [LABELS.app]: `${name}-guid` } },
-      spec: lrpSpec({ app: { guid: `${name}-guid`, name }, processType: "web" }),
+      spec: lrpSpec({ instances: 2, app: { guid: `${name}-guid`, name }, processType: "web" }),
     } as never);
   const instances = hosts.map((host, index) => ({ index, host, state: "Running", ready: true }));
   const body = { status: { instances, runningInstances: hosts.length } };
@@ -102,6 +102,13 @@ test("a name follows the instances of all its apps, those of another space inclu
   await untilNames("shop.apps.internal", ["10.1.0.1", "10.1.0.2", "10.2.0.1"]);
   await untilNames("1.shop.apps.internal", ["10.1.0.2"]);
   await untilReady("shop.apps.internal", { status: "True", reason: "Routed" });
+  // As the platform restarts and removes instances, before a runner has seen it.
+  const shopKey = { namespace: "dev", name: "shop" };
+  const patchShop = (spec: object) => client.patch(LRP, shopKey, { type: "merge", body: { spec } });
+  await patchShop({ restartInstances: { "0": "now" } });
+  await untilNames("shop.apps.internal", ["10.1.0.2", "10.2.0.1"]);
+  await patchShop({ instances: 1, restartInstances: null });
+  await untilNames("shop.apps.internal", ["10.1.0.1", "10.2.0.1"]);
   await runApp("shop", "dev", ["10.1.0.1"]);
   await untilNames("1.shop.apps.internal", ["ENOTFOUND"]);
   await client.delete(RouteBinding, { namespace: "dev", name: "shop.apps.internal" });
