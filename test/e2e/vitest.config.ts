@@ -13,6 +13,7 @@ const BY_NAME = [
   "operators-limits",
   "cf-replay-all",
   "take-over",
+  "terraform",
   "upgrade",
 ].filter((name) => process.argv.every((arg) => !arg.includes(name)));
 
