@@ -3,7 +3,7 @@ import { describe, expect, test, vi } from "vitest";
 import type { ServiceBroker } from "../../crds/service-broker/service-broker.ts";
 import type { Reader } from "../../kube/cache/reader.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
-import { createBrokerPace } from "../shared/osb/broker-pace.ts";
+import { createBrokerPace, toPacedBroker } from "../shared/osb/broker-pace.ts";
 import { createCatalogs, retryDelayMs, type FetchContext } from "./catalogs.ts";
 import type { FetchedCatalog } from "./fetch-catalog.ts";
 
@@ -38,6 +38,7 @@ function start(...answers: FetchedCatalog[]) {
   return {
     fetch,
     catalogs,
+    context,
     find: (generation = 1) => catalogs.find(broker(generation, status), context, () => isWhole),
     /** Finds, waits for the broker's answer, finds again. */
     async settle(generation = 1) {
@@ -181,3 +182,17 @@ test.each([
   [3, 40_000],
   [50, 600_000],
 ])("after %s failures the next attempt is in %s ms", (failures, ms) => expect(retryDelayMs(failures)).toBe(ms));
+
+test("a broker that has its share of requests about instances is asked for its catalog afterwards", async () => {
+  const pace = createBrokerPace({ broker: 1, space: 1, pool: 4 });
+  const fetch = vi.fn(() => Promise.resolve(GOOD));
+  const catalogs = createCatalogs(pace, fetch);
+  const { context, enqueue } = start();
+  catalogs.start(enqueue);
+  const giveBack = pace.take(toPacedBroker(broker(), context.read));
+  expect(catalogs.find(broker(), context, () => true)).toEqual({ againInMs: 1000 });
+  expect(fetch).not.toHaveBeenCalled();
+  giveBack?.();
+  expect(catalogs.find(broker(), context, () => true)).toEqual({});
+  await vi.waitFor(() => expect(fetch).toHaveBeenCalledTimes(1));
+});

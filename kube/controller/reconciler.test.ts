@@ -71,7 +71,7 @@ function copying(
   things: WritableStore<KubeObject>,
   parts: WritableStore<KubeObject>,
   client: Partial<Record<keyof KubeClient, unknown>>,
-  more: ReconcileResult = {},
+  { hasOptimisticLock = false, ...more }: ReconcileResult & { hasOptimisticLock?: boolean } = {},
 ) {
   const controller = defineController({
     name: "copy",
@@ -110,6 +110,7 @@ function copying(
     ownedObjects: children,
     context,
     log,
+    hasOptimisticLock,
   });
 }
 
@@ -333,4 +334,21 @@ test.each([
   const patch = vi.fn(async () => thing("2", "x"));
   await copying(filled(Thing, thing("1", "x")), filled(Part, part("1", "x")), { patch }, more).reconcile(key);
   expect(patch).toHaveBeenCalledTimes(statuses);
+});
+
+test.each([
+  ["of a leader carries the version that it was planned on", true, "1"],
+  ["of every replica carries none, as long as no condition changes", false, undefined],
+])("a status %s", async (_what, hasOptimisticLock, version) => {
+  const conditions = [
+    { type: "Ready", status: "True", reason: "Reconciled", message: "", lastTransitionTime: "", observedGeneration: 1 },
+  ];
+  const known = { ...thing("1", "x"), status: { observedGeneration: 1, conditions } };
+  const patch = vi.fn(async () => thing("2", "x"));
+  const more = { status: { count: 1 }, hasOptimisticLock };
+  await copying(filled(Thing, known), filled(Part, part("1", "x")), { patch }, more).reconcile(key);
+  const [[, , written] = []] = patch.mock.calls as unknown as [unknown, unknown, { body: object }][];
+  expect(written).toMatchObject({ body: { status: { count: 1 } } });
+  expect(written?.body).toMatchObject(version === undefined ? {} : { metadata: { resourceVersion: version } });
+  if (version === undefined) expect(JSON.stringify(written)).not.toContain("resourceVersion");
 });

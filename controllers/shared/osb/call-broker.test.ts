@@ -82,6 +82,12 @@ describe("an answer", () => {
       { kind: "lost", why: "its answer has more than 1000 bytes" },
     ],
     [
+      "as large as a keystore",
+      (_, response) => response.end(JSON.stringify({ credentials: { keystore: "x".repeat(200_000) } })),
+      {},
+      { kind: "answer", status: 200, body: { credentials: { keystore: "x".repeat(200_000) } } },
+    ],
+    [
       "a wish to be asked in a thousand years",
       (_, response) => response.writeHead(503, { "retry-after": "31536000000" }).end("{}"),
       {},

@@ -11,7 +11,8 @@ const serviceAt = (at: number, plans: unknown, more: object = {}) => ({
   plans,
   ...more,
 });
-const plansFrom = (from: number, count: number) => Array.from({ length: count }, (_, at) => planAt(from + at));
+const plansFrom = (from: number, count: number, more: object = {}) =>
+  Array.from({ length: count }, (_, at) => planAt(from + at, more));
 
 test("a thousand plans are taken, however they are spread", () => {
   const services = Array.from({ length: 10 }, (_, at) => serviceAt(at, plansFrom(at * 100, MAX_CATALOG_PLANS / 10)));
@@ -55,6 +56,12 @@ test.each<[string, unknown, RegExp]>([
     { services: [serviceAt(1, [planAt(1, { maintenance_info: { version: "1.2" } })])] },
     /version: must be a semantic version/,
   ],
+  [
+    "parameters that are no JSON schema",
+    { services: [serviceAt(1, plansFrom(0, 1, { schemas: { service_binding: { create: { parameters: [1] } } } }))] },
+    /plans.0.schemas.service_binding.create.parameters/,
+  ],
+  ["schemas that are none", { services: [serviceAt(1, plansFrom(0, 1, { schemas: "s" }))] }, /plans.0.schemas/],
   ["a plan without a description", { services: [serviceAt(1, [{ id: "p", name: "p" }])] }, /plans.0.description/],
   [
     "an empty description",

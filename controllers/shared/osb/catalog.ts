@@ -53,6 +53,22 @@ const json = z
     `has more than ${MAX_CATALOG_JSON} characters`,
   )
   .optional();
+const schema = z.looseObject({ parameters: z.looseObject({}).nullish() }).nullish();
+const SCHEMAS = z
+  .looseObject({
+    service_instance: z.looseObject({ create: schema, update: schema }).nullish(),
+    service_binding: z.looseObject({ create: schema }).nullish(),
+  })
+  .nullish();
+/** Their form; nobody here reads the JSON schemas in them. */
+const schemas = z
+  .unknown()
+  .superRefine((value, context) => {
+    for (const { path, message } of SCHEMAS.safeParse(value).error?.issues ?? [])
+      context.addIssue({ code: "custom", path: [...path], message });
+  })
+  .pipe(json)
+  .optional();
 const SEMANTIC_VERSION =
   /^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?(\+[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?$/;
 const version = z.string().max(255).regex(SEMANTIC_VERSION, "must be a semantic version, such as 1.2.3");
@@ -67,7 +83,7 @@ const plan = z.object({
   plan_updateable: isSet,
   binding_rotatable: isSet,
   metadata: json,
-  schemas: json,
+  schemas,
   maximum_polling_duration: z.int().min(1).max(604_800).nullish(),
   maintenance_info: z.object({ version, description: words(MAX_DESCRIPTION).nullish() }).nullish(),
 });

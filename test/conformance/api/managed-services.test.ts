@@ -1,13 +1,14 @@
 // Managed service instances and their bindings: what their broker is asked, and what becomes of its answers.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ServiceBinding } from "../../../crds/service-binding/service-binding.ts";
+import { ServiceBroker } from "../../../crds/service-broker/service-broker.ts";
 import { ServiceInstance } from "../../../crds/service-instance/service-instance.ts";
 import { ServicePlan } from "../../../crds/service-plan/service-plan.ts";
 import { Space } from "../../../crds/space/space.ts";
 import { Secret } from "../../../kube/api/builtin.ts";
 import { eventually } from "../../eventually.ts";
 import { type ApiHarness, startApiHarness, to } from "./harness.ts";
-import { makeCatalog, SYSTEM } from "./managed-world.ts";
+import { makeCatalog, makeOffering, SYSTEM } from "./managed-world.ts";
 import { startScriptedBroker, type ScriptedBroker } from "./scripted-broker.ts";
 
 let bench: ApiHarness;
@@ -347,6 +348,47 @@ describe("by the CF API", () => {
       expect((await bench.job(await bench.call("DELETE", `${PATH}/${guid}`))).state).toBe("COMPLETE");
     } finally {
       await setAvailable(true);
+    }
+  });
+
+  test("a broker that is being deleted takes no new instances, at both doors", async () => {
+    const { kube } = bench.testEnv;
+    const [key, plan] = [{ namespace: SYSTEM, name: "leaving" }, "of-leaving"];
+    const credentialsSecretRef = { name: "scripted" };
+    await kube.create(ServiceBroker, {
+      metadata: { ...key, finalizers: ["example.com/held"] },
+      spec: { name: key.name, url: broker.url, credentialsSecretRef },
+    });
+    await makeOffering(bench, { name: "of-leaving", broker: key.name }, [plan]);
+    await create({}, plan);
+    await kube.delete(ServiceBroker, key);
+    await eventually(async () => {
+      const { status, json } = await bench.call("POST", PATH, await body(freeName("late"), plan));
+      expect([status, json.errors?.[0]?.detail]).toEqual([422, expect.stringMatching(/^Invalid service plan/)]);
+    });
+    const late = await order(plan);
+    await eventually(async () => expect(readyOf(await current(late))?.reason).toBe("PlanMissing"));
+    await kube.patch(ServiceBroker, key, { type: "merge", body: { metadata: { finalizers: [] } } });
+  });
+
+  test("an offering that is purged takes with it what its broker has of it, whatever plan kubectl names since", async () => {
+    const plans = ["doomed-one", "doomed-two"];
+    await makeOffering(bench, { name: "doomed", broker: "scripted" }, plans);
+    const instances = [];
+    for (const plan of plans) instances.push(await reaches(await order(plan), "create", "succeeded"));
+    const [moved] = instances as [ServiceInstance];
+    await bench.testEnv.kube.patch(
+      ServiceInstance,
+      { namespace, name: moved.metadata.name },
+      { type: "merge", body: { spec: { planRef: planRef("nowhere") } } },
+    );
+    const { resources } = await bench.read("/v3/service_offerings?names=doomed");
+    const path = `/v3/service_offerings/${resources[0].guid}?purge=true`;
+    expect((await bench.call("DELETE", path)).status).toBe(204);
+    for (const instance of instances) {
+      const key = { namespace, name: instance.metadata.name };
+      await eventually(async () => expect(await bench.testEnv.kube.find(ServiceInstance, key)).toBeUndefined());
+      expect(broker.calls(guidOf(instance)).map(({ method }) => method)).toEqual(["PUT"]);
     }
   });
 

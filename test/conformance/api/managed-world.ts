@@ -65,3 +65,20 @@ export async function makeCatalog(bench: ApiHarness, broker: ScriptedBroker): Pr
       spec: { name, offeringRef: { name: offering }, catalogID: `${name}-id`, visibility: { type }, ...more },
     });
 }
+
+/** One more offering, with plans for everybody. */
+export async function makeOffering(
+  bench: ApiHarness,
+  { name, broker }: { name: string; broker: string },
+  plans: readonly string[],
+): Promise<void> {
+  const { kube } = bench.testEnv;
+  const at = (of: string) => ({ metadata: { name: of, namespace: SYSTEM } });
+  const spec = { name, brokerRef: { name: broker }, catalogID: `${name}-id`, shareable: true };
+  await kube.create(ServiceOffering, { ...at(name), spec });
+  for (const plan of plans)
+    await kube.create(ServicePlan, {
+      ...at(plan),
+      spec: { name: plan, offeringRef: { name }, catalogID: `${plan}-id`, visibility: { type: "public" } },
+    });
+}

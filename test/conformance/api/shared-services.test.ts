@@ -158,6 +158,22 @@ describe("a shared instance", () => {
     expect((await bench.call("POST", BINDINGS, key, "bob")).status).toBe(403);
   });
 
+  test("is bound to an app that has an instance whose object has the same name", async () => {
+    const name = freeName("db");
+    const relationships = { space: to(other) };
+    const body = { type: "user-provided", name, relationships, credentials: { uri: "own" } };
+    const own = (await bench.make(INSTANCES, body)) as Made;
+    expect((await bench.call("PATCH", `${INSTANCES}/${own.guid}`, { name: freeName("renamed") })).status).toBe(200);
+    const of = await instance({ name });
+    expect((await share(of)).status).toBe(200);
+    expect((await objectOf(of)).metadata.name).toBe((await objectOf(own)).metadata.name);
+    const { app } = await bound(of);
+    expect((await bench.call("POST", BINDINGS, bindBody(own, app))).status).toBe(201);
+    expect(fault(await bench.call("POST", BINDINGS, bindBody(of, app)))[2]).toMatch(/already bound/);
+    const env = await bench.read(`/v3/apps/${app.guid}/env`);
+    expect(env.system_env_json.VCAP_SERVICES).toMatchObject({ db: [{ name }], "user-provided": [{}] });
+  });
+
   test("is bound by a manifest of the other space", async () => {
     const of = await shared();
     broker.answer(`${of.guid}/service_bindings/`, () => ({ status: 201, body: { credentials: { uri: "db://y" } } }));
