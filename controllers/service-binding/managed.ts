@@ -216,8 +216,8 @@ async function toRequest(bound: Bound, context: ReconcileContext): Promise<Broke
   const app = findBoundApp(binding, context);
   const routeAddress = findRouteAddress(binding, context);
   const parameters = await readParameters(
-    { namespace, name: binding.spec.parametersSecretRef?.name },
-    { label: LABELS.serviceBinding, guid },
+    binding.spec.parametersSecretRef?.name,
+    { ref: ServiceBinding, object: binding, label: LABELS.serviceBinding, guid },
     context,
   );
   return toBind(bound, provided, {

@@ -222,8 +222,8 @@ async function toRequest(
   };
   const isNew = kind === "provision" || target.parametersSecret !== provided.parametersSecret;
   const parameters = await readParameters(
-    { namespace, name: isNew ? target.parametersSecret : undefined },
-    { label: LABELS.serviceInstance, guid },
+    isNew ? target.parametersSecret : undefined,
+    { ref: ServiceInstance, object: instance, label: LABELS.serviceInstance, guid },
     context,
   );
   return kind === "provision"

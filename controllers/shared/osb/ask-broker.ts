@@ -4,8 +4,10 @@ import { ServiceBroker } from "../../../crds/service-broker/service-broker.ts";
 import { ANNOTATIONS } from "../../../crds/labels.ts";
 import { Secret } from "../../../kube/api/builtin.ts";
 import type { KubeObject } from "../../../kube/api/object.ts";
+import type { ResourceRef } from "../../../kube/api/resource-ref.ts";
 import { NotReady, type ReconcileContext } from "../../../kube/controller/controller.ts";
 import { MAX_PARAMETERS_BYTES, parametersIn, type ParametersOwner } from "../../../crds/service-instance/parameters.ts";
+import { toOwnerReference } from "../app-owned.ts";
 import { callBroker, type BrokerAnswer, type BrokerRequest } from "./call-broker.ts";
 import { toPacedBroker, type BrokerPace } from "./broker-pace.ts";
 import { readBrokerAccess } from "./find-broker.ts";
@@ -55,16 +57,24 @@ export async function askBroker(
 /** A missing or refused Secret is read again after this time, since no informer watches Secrets. */
 const RECHECK_MS = 5000;
 
-/** The parameters in a Secret that is the object's own (`label` has its GUID) or labelled for use; undefined without a Secret. @throws NotReady("ParametersMissing") */
+/** The parameters in a Secret of the object's namespace that is its own (`label` has its GUID) or labelled for use; undefined without a name. @throws NotReady("ParametersMissing") */
 export async function readParameters(
-  { namespace = "", name }: { namespace: string | undefined; name: string | undefined },
-  own: ParametersOwner,
+  name: string | undefined,
+  { ref, object, ...own }: ParametersOwner & { ref: ResourceRef; object: KubeObject },
   { client }: Pick<ReconcileContext, "client">,
 ): Promise<object | undefined> {
   if (name === undefined) return undefined;
-  const secret = await client.find(Secret, { namespace, name });
+  const key = { namespace: object.metadata.namespace ?? "", name };
+  const secret = await client.find(Secret, key);
   const parameters = parametersIn(secret, own);
-  if (parameters) return parameters;
+  if (parameters) {
+    // The API made it before the object, and may have ended before it could say whose it is.
+    if (secret?.metadata.labels?.[own.label] === own.guid && !secret.metadata.ownerReferences?.length) {
+      const ownerReferences = [toOwnerReference(object, ref)];
+      await client.patch(Secret, key, { type: "merge", body: { metadata: { ownerReferences } } });
+    }
+    return parameters;
+  }
   throw new NotReady(
     "ParametersMissing",
     `Secret ${name} does not exist, has no JSON object of at most ${MAX_PARAMETERS_BYTES} bytes in its key parameters, or is neither its own nor labelled cupola.dev/env=allowed; correct it`,

@@ -216,6 +216,28 @@ test("a binding that is deleted before its instance, which was restored without 
   expect(broker.things()).toEqual([INSTANCE]);
 });
 
+test("a deletion may take as long as the plan allows that the broker has, whatever plan the instance names since", async () => {
+  objects = objects.filter(({ kind }) => kind !== ServiceBinding.kind);
+  const [[instance], [plan]] = [ofKind(ServiceInstance), ofKind(ServicePlan)] as [[Stored], [Stored]];
+  Object.assign(plan["spec"] as object, { maximumPollingDuration: 100 });
+  left = -1;
+  await drive(
+    managedInstanceController,
+    (controller) => pass(controller, instance),
+    () => instance.status?.lastOperation?.state === "succeeded",
+  );
+  const spec = { ...(plan["spec"] as object), catalogID: "plan-large", maximumPollingDuration: 604_800 };
+  objects.push({ ...plan, metadata: { ...plan.metadata, name: "large" }, spec } as Stored);
+  Object.assign(instance["spec"] as object, { planRef: { namespace: SYSTEM, name: "large" } });
+  instance.metadata = { ...instance.metadata, deletionTimestamp: "2026-01-02T00:00:00Z" };
+  broker.set({ behaviours: { deprovision: { async: { polls: 1000 } } } });
+  await drive(
+    managedInstanceController,
+    (controller) => finalPass(controller, instance),
+    () => instance.status?.lastOperation?.type === "delete" && instance.status.lastOperation.state === "failed",
+  );
+});
+
 const asynchronous = { async: { polls: 1 } };
 const INSTANCE = "/v2/service_instances/uid-ServiceInstance";
 const kills = [0, 1, 2, 3, 4, 5, 6, 99];
