@@ -66,7 +66,7 @@ export async function makeCatalog(bench: ApiHarness, broker: ScriptedBroker): Pr
     });
 }
 
-/** One more offering, with plans for everybody. */
+/** Another offering, with plans for everybody. */
 export async function makeOffering(
   bench: ApiHarness,
   { name, broker }: { name: string; broker: string },
