@@ -5,6 +5,7 @@ import { findWorkKind, manifestOf, toWorkStatus } from "../../crds/work/remote-o
 import { Work } from "../../crds/work/work.ts";
 import { Namespace, Secret } from "../../kube/api/builtin.ts";
 import type { KubeObject } from "../../kube/api/object.ts";
+import type { ResourceRef } from "../../kube/api/resource-ref.ts";
 import type { Reader } from "../../kube/cache/reader.ts";
 import type { Draft, KubeClient } from "../../kube/client/client.ts";
 import {
@@ -15,6 +16,7 @@ import {
   type ReconcileContext,
   type ReconcileResult,
   type RemoteCluster,
+  type RemoteMarkers,
 } from "../../kube/controller/controller.ts";
 import { secretsOf } from "../shared/cluster-secrets.ts";
 import { findRemoved, planSecret, REMOVED_KINDS, requireManifest, type Manifest } from "./plan.ts";
@@ -22,6 +24,8 @@ import { findRemoved, planSecret, REMOVED_KINDS, requireManifest, type Manifest 
 /** The agent's own cluster, among those that it knows. */
 export const AGENT_CLUSTER = "here";
 
+/** Until the agent's cache has what it made. */
+const UNSEEN_MS = 200;
 /** The namespace comes by another Work. */
 const NAMESPACE_MS = 500;
 
@@ -97,16 +101,31 @@ function copySecrets(work: Work, manifest: Manifest, hub: KubeClient): Promise<D
   );
 }
 
-function finalizeWork(work: Work, { clusters }: ReconcileContext): FinalizeResult {
+async function finalizeWork(work: Work, { clusters }: ReconcileContext): Promise<FinalizeResult> {
   const ref = findRemoved(work);
   if (!ref) return undefined;
   const here = clusters.find(AGENT_CLUSTER);
   if (!here) return { keepStatus: true, ready: { status: "False", reason: "Unreadable", message: "" } };
   const left: KubeObject[] = here.listOwned(ref, work.metadata.name);
-  if (left.length === 0) return undefined;
+  const unseen = left.length === 0 && (await isThere(work, ref, { here, markers: clusters.markers }));
+  if (left.length === 0 && !unseen) return undefined;
   return {
     remote: { owner: work.metadata.name, children: { [AGENT_CLUSTER]: [] } },
     status: toWorkStatus(work.spec.kind, left[0]?.["status"]),
     ready: { status: "False", reason: "Stopping", message: "the object ends" },
+    ...(unseen && { requeueAfterMs: UNSEEN_MS }),
   };
+}
+
+/** Whether its object is on the cluster all the same: the agent may have made it a moment ago. */
+async function isThere(
+  work: Work,
+  ref: ResourceRef,
+  { here, markers }: { here: RemoteCluster; markers: RemoteMarkers | undefined },
+): Promise<boolean> {
+  const key = manifestOf(work)?.metadata;
+  const found = key && markers && (await here.client.find(ref, key));
+  if (!found) return false;
+  const { labels = {} } = found.metadata;
+  return labels[markers.hubLabel] === markers.hub && labels[markers.ownerLabel] === work.metadata.name;
 }
