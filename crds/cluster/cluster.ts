@@ -44,6 +44,12 @@ const agentReport = z.object({
     .object({ count: z.int().min(1), example: z.string().max(400) })
     .optional()
     .describe("Objects of the platform there without a Work. They stay."),
+  uncounted: z
+    .boolean()
+    .optional()
+    .describe(
+      "The agent cannot count these now: orphans is what it counted before. No unused content is removed meanwhile.",
+    ),
 });
 export type AgentReport = z.output<typeof agentReport>;
 

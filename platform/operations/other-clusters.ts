@@ -48,8 +48,10 @@ export async function listElsewhere(read: Reader, clusters: ReachableClusters | 
 
 /** The agent of a pull cluster counts objects of which the platform knows nothing else. */
 function requireNoOrphans(read: Reader): void {
-  for (const { metadata, status } of read.list(Cluster))
+  for (const { metadata, status } of read.list(Cluster)) {
     if (status?.agent?.orphans) throw toUnread(metadata.name, "objects there have no Work");
+    if (status?.agent?.uncounted) throw toUnread(metadata.name, "its agent has not counted the objects without a Work");
+  }
 }
 
 function listNames(read: Reader): string[] {

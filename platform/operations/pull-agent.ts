@@ -51,7 +51,7 @@ const DEFAULT_TIMING: AgentTiming = { aliveMs: 20_000, retryMs: 5_000, provider:
 const CALL_MS = 10_000;
 
 /** Fields of a report that are not always there. A merge leaves what it does not name. */
-const UNSAID = { orphans: null, kubernetes: null, cupola: null, capacity: null };
+const UNSAID = { orphans: null, uncounted: null, kubernetes: null, cupola: null, capacity: null };
 
 /** Runs until the signal. Never rejects: what fails is logged and tried again. */
 export async function runPullAgent(options: PullAgentOptions, signal: AbortSignal): Promise<void> {
@@ -109,20 +109,18 @@ class PullAgent {
     const call = { signal: this.#signal, deadlineMs: CALL_MS };
     const cluster = await hub.get(Cluster, { namespace: SYSTEM_NAMESPACE, name }, call);
     const here = (this.#here ??= await this.#options.connectHere());
-    const report = await this.#observe(here);
-    await this.#requireSame(cluster, report);
+    const { metadata } = await here.get(Namespace, { name: "kube-system" }, call);
+    const clusterUID = metadata.uid ?? "";
+    await this.#requireSame(cluster, clusterUID);
     const hubId = cluster.status?.hub;
     if (hubId === undefined) throw new Error(`the platform has not taken notice of cluster ${name} yet`);
-    if (!isDeepStrictEqual(cluster.status?.agent, report))
-      await hub.patch(
-        Cluster,
-        cluster.metadata,
-        { type: "merge", body: { status: { agent: { ...UNSAID, ...report } } } },
-        // A hub of an earlier release knows fewer fields.
-        { subresource: "status", fieldValidation: "Ignore", ...call },
-      );
     this.#working ??= this.#start(toRemoteMarkers(hubId));
-    await this.#renewLease();
+    try {
+      await this.#report(cluster, { clusterUID, here });
+    } finally {
+      // A cluster of which something is refused is not lost.
+      await this.#renewLease();
+    }
     if (this.#problem !== undefined) log.info({ cluster: name }, "the agent works again");
     this.#problem = undefined;
   }
@@ -141,8 +139,28 @@ class PullAgent {
     return false;
   }
 
+  async #report(cluster: Cluster, { clusterUID, here }: { clusterUID: string; here: KubeClient }): Promise<void> {
+    const before = cluster.status?.agent;
+    const report = { clusterUID, ...(await this.#observe(here)), ...this.#countOrphans(before) };
+    if (isDeepStrictEqual(before, report)) return;
+    await this.#options.hub.patch(
+      Cluster,
+      cluster.metadata,
+      { type: "merge", body: { status: { agent: { ...UNSAID, ...report } } } },
+      // A hub of an earlier release knows fewer fields.
+      { subresource: "status", fieldValidation: "Ignore", signal: this.#signal, deadlineMs: CALL_MS },
+    );
+  }
+
+  /** While they cannot be counted, those of before count. */
+  #countOrphans(before: AgentReport | undefined): Pick<AgentReport, "orphans" | "uncounted"> {
+    const counted = this.#working && countOrphans(this.#working);
+    if (counted) return counted;
+    return { ...(before?.orphans && { orphans: before.orphans }), uncounted: true };
+  }
+
   /** Works are for the cluster for which they were made. */
-  async #requireSame({ metadata: { name }, spec, status }: Cluster, { clusterUID }: AgentReport): Promise<void> {
+  async #requireSame({ metadata: { name }, spec, status }: Cluster, clusterUID: string): Promise<void> {
     const isSame = status?.clusterUID === undefined || status.clusterUID === clusterUID;
     if (isSame && spec.mode === "pull") return;
     const working = this.#working;
@@ -155,10 +173,9 @@ class PullAgent {
     );
   }
 
-  async #observe(here: KubeClient): Promise<AgentReport> {
+  async #observe(here: KubeClient): Promise<Omit<AgentReport, "clusterUID">> {
     const call = { signal: this.#signal, deadlineMs: CALL_MS };
-    const [{ metadata }, version, { items }, facts] = await Promise.all([
-      here.get(Namespace, { name: "kube-system" }, call),
+    const [version, { items }, facts] = await Promise.all([
       here.raw("GET", "/version", undefined, call) as Promise<{ gitVersion?: string }>,
       here.list(BackendClass, call),
       readFacts(here, call),
@@ -170,13 +187,10 @@ class PullAgent {
         ...(status?.capabilities && { capabilities: status.capabilities }),
       }))
       .toSorted((a, b) => (`${a.role}/${a.name}` < `${b.role}/${b.name}` ? -1 : 1));
-    const orphans = this.#working && countOrphans(this.#working);
     return {
-      clusterUID: metadata.uid ?? "",
       ...(version.gitVersion !== undefined && { kubernetes: version.gitVersion }),
       ...facts,
       classes: classes.slice(0, MAX_CLASSES),
-      ...(orphans && { orphans }),
     };
   }
 
@@ -227,8 +241,8 @@ async function readFacts(here: KubeClient, call: CallOptions): Promise<SpokeFact
   return parseFacts(found?.data);
 }
 
-/** Objects of the platform here that no Work holds. Undefined without any, and while they cannot be counted. */
-function countOrphans({ hub, works, here }: Working): AgentReport["orphans"] {
+/** Objects of the platform here that no Work holds. Undefined while they cannot be counted. */
+function countOrphans({ hub, works, here }: Working): Pick<AgentReport, "orphans"> | undefined {
   const read = here();
   if (!read) return undefined;
   try {
@@ -237,7 +251,7 @@ function countOrphans({ hub, works, here }: Working): AgentReport["orphans"] {
       ({ metadata }) => !known.has(metadata.labels?.[LABELS.hubOwner] ?? ""),
     );
     const [first] = orphans;
-    return first && { count: orphans.length, example: `${first.kind} ${keyOf(first.metadata)}` };
+    return first ? { orphans: { count: orphans.length, example: `${first.kind} ${keyOf(first.metadata)}` } } : {};
   } catch (error) {
     if (isUnreadable(error)) return undefined;
     throw error;
