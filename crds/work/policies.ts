@@ -1,4 +1,4 @@
-// Admission policies on the hub: the agent of a pull cluster changes nothing of a Work but its status and its finalizer, and of its Cluster only its own report.
+// Admission policies on the hub: the agent of a pull cluster changes nothing of a Work but its status and its finalizer, of its Cluster only its own report, and its tokens end within a week.
 import { forbid, toPolicyResource, type AdmissionPolicy } from "../admission-policy.ts";
 import { Cluster } from "../cluster/cluster.ts";
 import { CLUSTER_NAMESPACE_PREFIX } from "./names.ts";
@@ -10,7 +10,26 @@ const ONLY_AGENTS = {
 };
 
 export function agentPolicies(): AdmissionPolicy[] {
-  return [workPolicy(), reportPolicy()];
+  return [workPolicy(), reportPolicy(), tokenPolicy()];
+}
+
+/** Lifetime of the token that an agent gets for itself. It renews it daily. */
+export const AGENT_TOKEN_SECONDS = 7 * 24 * 3600;
+
+/** A thief with a copy of a token must come back within the week, while the account exists. */
+function tokenPolicy(): AdmissionPolicy {
+  return {
+    name: "agent-tokens.cupola.dev",
+    resources: [{ group: "", plural: "serviceaccounts/token" }],
+    operations: ["CREATE"],
+    matchConditions: [ONLY_AGENTS],
+    validations: [
+      forbid(
+        `!has(object.spec.expirationSeconds) || object.spec.expirationSeconds <= ${AGENT_TOKEN_SECONDS}`,
+        "a token of an agent lasts a week at most",
+      ),
+    ],
+  };
 }
 
 /** Whether a field is the same, set or not. */

@@ -1,6 +1,7 @@
 // The credential of a pull cluster's agent on the hub: a token that it renews by itself. Deleting its account on the hub takes all of them back.
 import type { Logger } from "pino";
 import { AGENT_ACCOUNT, clusterNamespace } from "../../crds/work/names.ts";
+import { AGENT_TOKEN_SECONDS } from "../../crds/work/policies.ts";
 import { ServiceAccount } from "../../kube/api/builtin.ts";
 import { resourcePath } from "../../kube/api/resource-ref.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
@@ -8,7 +9,6 @@ import { isUnauthorized } from "../../kube/client/errors.ts";
 import { toCredentials, type CredentialSource } from "../../kube/client/credentials.ts";
 import { createSleeper } from "../../kube/client/sleeper.ts";
 
-const WEEK_SECONDS = 7 * 24 * 3600;
 const DAY_MS = 24 * 3600_000;
 const RETRY_MS = 60_000;
 const CALL_MS = 10_000;
@@ -66,7 +66,7 @@ export async function requestToken(
   hub: KubeClient,
   cluster: string,
   signal?: AbortSignal,
-  expirationSeconds = WEEK_SECONDS,
+  expirationSeconds = AGENT_TOKEN_SECONDS,
 ): Promise<{ token: string; expiresAt: number }> {
   const path = resourcePath(ServiceAccount, {
     namespace: clusterNamespace(cluster),

@@ -321,6 +321,7 @@ async function handleVirtual(context: ResourceContext, exchange: Exchange, virtu
     throw notFound({ group: info.group, resource: info.resource }, info.name);
   }
   trackFields(context, virtual, body, options.fieldManager);
+  addWarnings(exchange.response, await admitVirtual(context, exchange, { virtual, body, dryRun: options.dryRun }));
   const answer = await virtual.create({
     user,
     namespace: info.namespace,
@@ -329,6 +330,28 @@ async function handleVirtual(context: ResourceContext, exchange: Exchange, virtu
     dryRun: options.dryRun,
   });
   sendText(exchange.response, 201, JSON.stringify(answer), wanted);
+}
+
+/** Returns the warnings of policies. Reviews are asked of none. */
+function admitVirtual(
+  { core }: ResourceContext,
+  { info, user }: Exchange,
+  { virtual, body, dryRun }: { virtual: Virtual; body: KubeObject; dryRun: boolean },
+): Promise<string[]> {
+  const { namespace, name } = info;
+  const namespaceObject = namespace ? core.store.table("/namespaces").find("", namespace) : undefined;
+  return core.admit({
+    operation: "CREATE",
+    user,
+    gvr: virtual.gvr,
+    gvk: virtual.gvk,
+    subresource: virtual.subresource,
+    namespace,
+    name,
+    object: body,
+    ...(namespaceObject && { namespaceObject }),
+    dryRun,
+  });
 }
 
 function virtualOptions({ request, query, user }: Exchange): ReturnType<typeof writeOptions> {

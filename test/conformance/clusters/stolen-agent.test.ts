@@ -7,6 +7,7 @@ import { SYSTEM_NAMESPACE } from "../../../crds/groups.ts";
 import { LABELS } from "../../../crds/labels.ts";
 import { RouteBinding } from "../../../crds/route-binding/route-binding.ts";
 import { AGENT_ACCOUNT, AGENT_LEASE, clusterNamespace, WORK_FINALIZER } from "../../../crds/work/names.ts";
+import { AGENT_TOKEN_SECONDS } from "../../../crds/work/policies.ts";
 import { toWork } from "../../../crds/work/remote-object.ts";
 import { Work } from "../../../crds/work/work.ts";
 import { ConfigMap, Lease, Namespace, Secret } from "../../../kube/api/builtin.ts";
@@ -73,6 +74,7 @@ function stolenAgentTests(server: string, start: () => Promise<Server>): void {
       await eventually(() =>
         refused(agent.patch(Work, { namespace: OWN, name: work }, merge({ spec: { remove: true } }), { dryRun: true })),
       );
+      await eventually(() => refused(requestToken(agent, "west", undefined, AGENT_TOKEN_SECONDS + 1)));
     }, 120_000);
     afterAll(async () => {
       for (const end of ends.splice(0).reverse()) await end();
@@ -116,6 +118,10 @@ function stolenAgentTests(server: string, start: () => Promise<Server>): void {
             kind: "TokenRequest",
             spec: {},
           }),
+      ],
+      [
+        "gets a token that lasts longer than a week",
+        (as) => requestToken(as, "west", undefined, AGENT_TOKEN_SECONDS + 1),
       ],
       ["makes a Work", (as) => as.create(Work, { metadata: { namespace: OWN, name: "mine" }, spec: { kind: "LRP" } })],
       ["makes a Secret", (as) => as.create(Secret, { metadata: { namespace: OWN, name: "mine" } })],
