@@ -19,10 +19,15 @@ const IMAGE = "teams/hello:1";
 /** It is the share of the processor, too: with less an instance answers too late on a busy machine. */
 const MEMORY = "512M";
 const MINUTE = 60_000;
+/** Room for the platform's new pods beside the old: apps fill the two cores of the node. */
+const RESOURCES = {
+  ...requests("50m", ["api", "controllers", "instance-index"]),
+  ...requests("25m", ["logs", "policies", "webhook", "ssh-proxy", "route-service"]),
+};
 const reason = chosenPlatformKind() === "node" ? undefined : "it needs --on node";
 if (reason) console.log(`journey of an upgrade skipped: ${reason}`);
 
-describe.skipIf(reason)("an upgrade and back under load", { timeout: 15 * MINUTE }, () => {
+describe.skipIf(reason)("an upgrade and back under load", { timeout: 20 * MINUTE }, () => {
   let installed: NodePlatform;
   let stage: TestPlatform;
   let client: AppClient;
@@ -80,7 +85,7 @@ describe.skipIf(reason)("an upgrade and back under load", { timeout: 15 * MINUTE
   beforeAll(async () => {
     const from = process.env["CUPOLA_UPGRADE_FROM"] ?? (await findRevisionBefore());
     console.log(`the upgrade begins with ${from}`);
-    installed = await startNodePlatform({ from, replicas: 2 });
+    installed = await startNodePlatform({ from, replicas: 2, resources: RESOURCES });
     stage = addClients(installed.base, installed.node.kubectl);
     client = appClient(stage);
     await client.signIn();
@@ -112,3 +117,7 @@ describe.skipIf(reason)("an upgrade and back under load", { timeout: 15 * MINUTE
 
   test("and to this commit again", () => installUnderLoad("next"));
 });
+
+function requests(cpu: string, parts: readonly string[]): Record<string, object> {
+  return Object.fromEntries(parts.map((part) => [part, { requests: { cpu } }]));
+}

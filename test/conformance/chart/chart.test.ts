@@ -108,20 +108,30 @@ describe.skipIf(reason)("the chart", () => {
     }
   });
 
-  test("what new pods wait for has the priority of the scheduler, unless the values say otherwise", async () => {
+  test("what new pods wait for has priority over apps and preempts none of their pods, unless the values say otherwise", async () => {
     const names = (objects: readonly Rendered[], kind: string): string[] =>
       objects.filter((each) => each.kind === kind).map(({ metadata }) => metadata.name);
     const classes = (objects: readonly Rendered[]): (string | undefined)[] => [
       ...new Set(objects.map(({ spec }) => spec?.template?.spec.priorityClassName).filter(Boolean)),
     ];
     const usual = await render(VALUES);
-    expect(classes(usual)).toEqual(["system-cluster-critical"]);
+    expect(classes(usual)).toEqual(["cupola-instance-index"]);
+    expect(usual.find(({ kind }) => kind === "PriorityClass")).toMatchObject({
+      metadata: { name: "cupola-instance-index" },
+      value: 1_000_000_000,
+      preemptionPolicy: "Never",
+    });
+    expect(names(usual, "ResourceQuota")).toEqual([]);
     expect(names(usual, "FlowSchema")).toEqual(["cupola-instance-index", "cupola-leases"]);
     expect(names(usual, "PriorityLevelConfiguration")).toEqual(["cupola-instance-index"]);
     const plain = await render({ ...VALUES, instanceIndex: { priorityClassName: "", apiPriority: false } });
     expect(classes(plain)).toEqual([]);
-    for (const kind of ["FlowSchema", "PriorityLevelConfiguration", "ResourceQuota"])
+    for (const kind of ["FlowSchema", "PriorityLevelConfiguration", "PriorityClass", "ResourceQuota"])
       expect(names(plain, kind)).toEqual([]);
+    const critical = await render({ ...VALUES, instanceIndex: { priorityClassName: "system-cluster-critical" } });
+    expect(classes(critical)).toEqual(["system-cluster-critical"]);
+    expect(names(critical, "ResourceQuota")).toEqual(["cupola-instance-index"]);
+    expect(names(critical, "PriorityClass")).toEqual([]);
   });
 
   test("an upgrade that reuses the values of a release before the priorities renders", async () => {

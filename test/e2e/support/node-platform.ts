@@ -51,6 +51,8 @@ export interface NodePlatformOptions {
   nodes?: 1 | 2;
   /** Replicas of each part of the platform, by default 1: ten processes that start at once keep two cores busy for minutes. */
   replicas?: number;
+  /** The chart's `resources`, by part; its own unless said. */
+  resources?: Record<string, object>;
   /** Begins with image and chart of this commit, where git has it. Those of the checkout unless said. */
   from?: string;
   /** Whether metrics-server measures pods. Not unless said. */
@@ -76,6 +78,7 @@ export async function startNodePlatform({
   from,
   languages = false,
   internalDNS = false,
+  resources = {},
   ...parts
 }: NodePlatformOptions = {}): Promise<NodePlatform> {
   const helm = await provideBinary("helm");
@@ -98,7 +101,10 @@ export async function startNodePlatform({
     rmSync(home, { recursive: true, force: true, maxRetries: 5 });
   };
   try {
-    const values = { ...toValues(node, front.port, { internalDNS, isEnforced: parts.networkPolicy }), replicas };
+    const values = {
+      ...toValues(node, front.port, { internalDNS, isEnforced: parts.networkPolicy }),
+      ...{ replicas, resources },
+    };
     const checkout = from === undefined ? undefined : await checkOut(home, from);
     await operator.pushCupola(`${CUPOLA_IMAGE}:${TAG}`, checkout);
     await prepare(operator, node, { home, languages });
