@@ -1,4 +1,4 @@
-// `npm run e2e -- --on laptop|clusters|cluster|node [--cf PATH] [--from REVISION] [--only PATTERN] [journey …]`: the journeys alone. Ends in one line with their count.
+// `npm run e2e -- --on laptop|clusters|cluster|node [--cf PATH] [--from REVISION] [--replicas N] [--only PATTERN] [journey …]`: the journeys alone. Ends in one line with their count.
 import { join } from "node:path";
 import { Command, Option } from "commander";
 import { runVitest } from "../../scripts/run-vitest.ts";
@@ -15,14 +15,16 @@ const program = new Command()
   )
   .option("--cf <path>", "a stock cf v8 (default: CF_BIN, else cf on the path)")
   .option("--from <revision>", "the commit that the journey upgrade begins with (default: the newest tag)")
+  .option("--replicas <number>", "of the API and of the controllers, on a node (default: 1)")
   .option("--only <pattern>", "the tests of them whose titles match")
   .argument("[journeys...]", "names of journeys; all unless said")
   .parse();
-const { on, cf, only, from } = program.opts<{
+const { on, cf, only, from, replicas } = program.opts<{
   on: "laptop" | "clusters" | "cluster" | "node";
   cf?: string;
   only?: string;
   from?: string;
+  replicas?: string;
 }>();
 const names = program.args;
 
@@ -40,10 +42,14 @@ if (reason) {
   process.exit(process.env["CI"] ? 1 : 0);
 }
 // Those that install, upgrade or kill have a platform of their own.
-const isSeveral = names.length > 1 || names[0] === "cf/";
+const isSeveral = names.length > 1 || names[0] === "cf/" || replicas !== undefined;
 const isShared = on === "node" && isSeveral && !names.some((name) => OWN_PLATFORM.test(name));
 const shared = isShared
-  ? await sharePlatform({ languages: names.includes("sources"), metricsServer: names.includes("operators-day") })
+  ? await sharePlatform({
+      languages: names.includes("sources"),
+      metricsServer: names.includes("operators-day"),
+      ...(replicas !== undefined && { coreReplicas: Number(replicas) }),
+    })
   : undefined;
 const { count } = await runVitest({
   args: [

@@ -53,6 +53,8 @@ export interface NodePlatformOptions {
   replicas?: number;
   /** The chart's `resources`, by part; its own unless said. */
   resources?: Record<string, object>;
+  /** Replicas of the API and of the controllers, where they differ from those of other parts: all parts three times do not fit on two cores. */
+  coreReplicas?: number;
   /** Begins with image and chart of this commit, where git has it. Those of the checkout unless said. */
   from?: string;
   /** Whether metrics-server measures pods. Not unless said. */
@@ -75,6 +77,7 @@ interface BuilderPlace {
 export async function startNodePlatform({
   nodes = 1,
   replicas = 1,
+  coreReplicas,
   from,
   languages = false,
   internalDNS = false,
@@ -103,7 +106,7 @@ export async function startNodePlatform({
   try {
     const values = {
       ...toValues(node, front.port, { internalDNS, isEnforced: parts.networkPolicy }),
-      ...{ replicas, resources },
+      ...{ replicas, resources: { ...coreResources(coreReplicas), ...resources } },
     };
     const checkout = from === undefined ? undefined : await checkOut(home, from);
     await operator.pushCupola(`${CUPOLA_IMAGE}:${TAG}`, checkout);
@@ -111,6 +114,7 @@ export async function startNodePlatform({
     const routeServiceTLS = await trustRouteServices(operator, node);
     if (checkout === undefined) await operator.install(values);
     else await operator.install(keepKnownValues(checkout, CHART, values), join(checkout, CHART));
+    await scaleCore(operator, coreReplicas);
     await aim(front, node, admin);
     await seedPlatform(admin, [systemObject(Org, LOCAL_ORG, {})]);
     return { base: toBase({ node, front, operator, home, routeServiceTLS, stop }), node, operator, values };
@@ -118,6 +122,22 @@ export async function startNodePlatform({
     await stop();
     throw error;
   }
+}
+
+const CORE = ["api", "controllers"] as const;
+
+/** The chart's requests are for machines of production. */
+function coreResources(replicas: number | undefined): object {
+  const small = { requests: { cpu: "10m", memory: "64Mi" } };
+  return replicas === undefined ? {} : Object.fromEntries(CORE.map((name) => [name, small]));
+}
+
+async function scaleCore(operator: Operator, replicas: number | undefined): Promise<void> {
+  if (replicas === undefined) return;
+  const deployments = CORE.map((name) => `deployment/cupola-${name}`);
+  await operator.kubectl("scale", ...deployments, `--replicas=${replicas}`, "-n", SYSTEM_NAMESPACE);
+  for (const each of deployments)
+    await operator.kubectl("rollout", "status", each, "--timeout=8m", "-n", SYSTEM_NAMESPACE);
 }
 
 /** Images of the builder in the registry, and the Secret with which kubelets pull Cupola's own. */
