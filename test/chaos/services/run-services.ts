@@ -6,6 +6,8 @@ import { ServiceBinding } from "../../../crds/service-binding/service-binding.ts
 import { ServiceInstance } from "../../../crds/service-instance/service-instance.ts";
 import { SYSTEM_NAMESPACE } from "../../../crds/groups.ts";
 import { Secret } from "../../../kube/api/builtin.ts";
+import { isAlreadyExists } from "../../../kube/client/errors.ts";
+import { ignoreNotFound } from "../../../kube/client/ignore-gone.ts";
 import type { ResourceRef } from "../../../kube/api/resource-ref.ts";
 import { eventually } from "../../eventually.ts";
 import type { Intercept, Interception } from "../../service-broker/test-broker.ts";
@@ -15,8 +17,8 @@ import type { ServiceWorld } from "./service-world.ts";
 
 type Call = Parameters<Intercept>[1];
 
-/** Far above what takeovers and polls take. */
-const STEP_MS = 120_000;
+/** Far above what takeovers, polls and the back-off of some attempts take on a busy machine. */
+const STEP_MS = 300_000;
 
 export interface ServiceOutcome {
   /** Lines for a person. */
@@ -149,13 +151,20 @@ function create(
   { name, guid, spec }: { name: string; guid: string; spec: object },
 ): Promise<unknown> {
   const draft = { metadata: { namespace, name, labels: { [LABELS.guid]: guid } }, spec };
-  return retryUntilAcknowledged(`create ${name}`, () => env.kube.create(ref as ResourceRef, draft as never));
+  return retryUntilAcknowledged(`create ${name}`, () =>
+    env.kube.create(ref as ResourceRef, draft as never).catch((error: unknown) => {
+      // An earlier attempt made it, and its answer was lost.
+      if (!isAlreadyExists(error)) throw error;
+    }),
+  );
 }
 
 async function update(world: ServiceWorld, name: string): Promise<void> {
   const { env, namespace, planOf } = world;
   const body = { spec: { planRef: { namespace: SYSTEM_NAMESPACE, name: planOf("plan-large") } } };
-  await env.kube.patch(ServiceInstance, { namespace, name }, { type: "merge", body });
+  await retryUntilAcknowledged(`update ${name}`, () =>
+    env.kube.patch(ServiceInstance, { namespace, name }, { type: "merge", body }),
+  );
   await reaches(world, ServiceInstance, name, "update");
 }
 
@@ -169,9 +178,10 @@ async function reaches({ env, namespace }: ServiceWorld, ref: Kind, name: string
 }
 
 async function remove({ env, namespace }: ServiceWorld, ref: Kind, name: string): Promise<void> {
-  await env.kube.delete(ref as ResourceRef, { namespace, name });
+  const key = { namespace, name };
+  await retryUntilAcknowledged(`delete ${name}`, () => ignoreNotFound(env.kube.delete(ref as ResourceRef, key)));
   await eventually(async () => {
-    const left = (await env.kube.find(ref as ResourceRef, { namespace, name })) as ServiceInstance | undefined;
+    const left = (await env.kube.find(ref as ResourceRef, key)) as ServiceInstance | undefined;
     if (left) throw new Error(`${name} is not gone: ${JSON.stringify(left.status?.lastOperation)}`);
   }, STEP_MS);
 }
@@ -181,9 +191,11 @@ async function findFaults(world: ServiceWorld, wanted: ReadonlySet<string>): Pro
   const { env, broker, namespace } = world;
   await env.replicas.idle();
   const things = new Set(broker.things());
-  const { items: bindings } = await env.kube.list(ServiceBinding, { namespace });
+  const { items: bindings } = await retryUntilAcknowledged("list bindings", () =>
+    env.kube.list(ServiceBinding, { namespace }),
+  );
   const guids = new Set(bindings.map(({ metadata }) => metadata.labels?.[LABELS.guid]));
-  const { items: secrets } = await env.kube.list(Secret, { namespace });
+  const { items: secrets } = await retryUntilAcknowledged("list Secrets", () => env.kube.list(Secret, { namespace }));
   const owners = secrets.flatMap(({ metadata }) => metadata.labels?.[LABELS.serviceBinding] ?? []);
   return [
     ...[...things.difference(wanted)].map((path) => `the broker has an orphan: ${path}`),

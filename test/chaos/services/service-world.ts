@@ -53,11 +53,13 @@ export async function startServiceWorld(keep: boolean): Promise<ServiceWorld> {
       planOf: (id) => plans.get(id) ?? "",
       setIntercept: (next) => void (intercept = next),
       async killLeader(isUrgent) {
-        // A request that waits has time for the question who leads now: a kill of another replica would leave its sender alone with a broken connection.
+        // A request that waits has time for the question who leads now. Its sender led a moment ago, or leads now: if it lived on, it would see a broken connection.
+        const known = leader.which();
         if (!isUrgent) await leader.look();
-        const which = leader.which();
-        await env.replicas.kill(which);
-        env.replicas.start(which);
+        for (const which of new Set([known, leader.which()])) {
+          await env.replicas.kill(which);
+          env.replicas.start(which);
+        }
       },
       stop,
     };
