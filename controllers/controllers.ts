@@ -40,6 +40,7 @@ import { spaceController } from "./space/space.ts";
 import { isOfHub } from "./spoke/plan.ts";
 import { spokeCleanUpController } from "./spoke/clean-up.ts";
 import { spokeFactsController } from "./spoke/facts.ts";
+import { spokeNetworkController } from "./spoke/network.ts";
 import { spokeController } from "./spoke/spoke.ts";
 import type { StartGate } from "./shared/start-gate.ts";
 import type { HasContent } from "./shared/has-content.ts";
@@ -71,6 +72,7 @@ export const policyControllers: readonly Controller[] = [policyTemplateControlle
 export function spokeControllers(version?: string): Controller[] {
   return [
     spokeController,
+    spokeNetworkController,
     spokeCleanUpController(),
     spokeFactsController(version),
     spokeRegistrySecretController(isOfHub),

@@ -4,6 +4,7 @@ import { LABELS } from "../../crds/labels.ts";
 import type { Namespace } from "../../kube/api/builtin.ts";
 import type { ObjectOf } from "../../kube/api/resource-ref.ts";
 import type { Draft } from "../../kube/client/client.ts";
+import { planAppsPolicy, planBySettings, type SettledNetworkInput } from "../shared/network-policies.ts";
 import { planOperationBindings, type RoleBindingObject } from "../shared/role-bindings.ts";
 
 /** Did a hub make the namespace, for a space of its own? */
@@ -17,6 +18,18 @@ export function planBindings(
   system: readonly RoleBindingObject[],
 ): Draft[] {
   return isOfHub(namespace) ? planOperationBindings(namespace.metadata.name, system) : [];
+}
+
+/** The network of a namespace as the operator of this cluster sets it; none in a namespace that is no hub's. */
+export function planNetwork(
+  namespace: Pick<ObjectOf<typeof Namespace>, "metadata">,
+  { settings, existing }: Pick<SettledNetworkInput, "settings" | "existing">,
+): ReturnType<typeof planBySettings> {
+  if (!isOfHub(namespace)) return { children: [] };
+  const { name, labels } = namespace.metadata;
+  // A namespace that the hub made has no consent to adoption.
+  const place = { namespace: name, isAdopted: labels?.[LABELS.adoptableBy] !== undefined, opened: [] };
+  return planBySettings({ namespace: name, settings, existing, plan: (parsed) => planAppsPolicy(place, parsed) });
 }
 
 /** Requests come and go all the time: a change of less than two hundredths of the memory is not told. */

@@ -1,7 +1,7 @@
 // The platform's permissions in a cluster: a role and a ServiceAccount for each operation, generated from the permissions that the code declares.
 import { ClusterRole, Event, Lease, Namespace, Secret } from "../../kube/api/builtin.ts";
 import type { KubeObject } from "../../kube/api/object.ts";
-import { LIST_WATCH_VERBS, permissionsOf } from "../../kube/controller/permissions.ts";
+import { LIST_WATCH_VERBS, permissionsIn, permissionsOf } from "../../kube/controller/permissions.ts";
 import { toResourceRules, type Permission, type ResourceRule } from "../../kube/rbac/resource-rules.ts";
 import { IMPERSONATOR_ROLE } from "../../api/identity/token-issuer.ts";
 import { API_PERMISSIONS } from "../../api/access/platform-permissions.ts";
@@ -80,6 +80,7 @@ const SYSTEM_PERMISSIONS: Partial<Record<Operation, readonly Permission[]>> = {
     { resource: Claim, verbs: ["create"] },
     { resource: Secret, verbs: ["patch"], names: [AGENT_TOKEN_SECRET] },
     ...FACTS_PERMISSIONS,
+    ...spokeControllers().flatMap((controller) => permissionsIn(SYSTEM_NAMESPACE, controller)),
   ],
   webhook: WEBHOOK_SYSTEM_PERMISSIONS,
   "route-service": ROUTE_SERVICE_SYSTEM_PERMISSIONS,

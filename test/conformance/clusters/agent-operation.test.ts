@@ -8,8 +8,9 @@ import { addPullCluster } from "../../../cli/cluster/add-pull.ts";
 import { silentProgress } from "../../../cli/output.ts";
 import { AGENT_TOKEN_SECRET } from "../../../crds/hub-account.ts";
 import { SYSTEM_NAMESPACE } from "../../../crds/groups.ts";
+import { LABELS } from "../../../crds/labels.ts";
 import { PLATFORM_GROUP } from "../../../crds/platform-role.ts";
-import { Secret } from "../../../kube/api/builtin.ts";
+import { Namespace, NetworkPolicy, Secret } from "../../../kube/api/builtin.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
 import { createClient } from "../../../kube/client/create-client.ts";
 import { installManifests } from "../../../platform/install.ts";
@@ -89,6 +90,14 @@ describe("the operation agent of a cluster that its hub cannot call", () => {
     const token = (json as { values: Record<string, string> }).values["agent.hub.token"] ?? "";
     const agent = await startAgent(token);
     await untilReachable();
+    // As the hub makes it there.
+    await spoke.create(Namespace, {
+      metadata: { name: "acme-dev", labels: { [LABELS.hub]: "h1", [LABELS.namespaceKind]: "space" } },
+    });
+    await eventually(async () => {
+      const { items } = await spoke.list(NetworkPolicy);
+      expect(items.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`)).toEqual(["acme-dev/cupola-apps"]);
+    });
     await eventually(async () => expect(await savedToken()).not.toBe(""));
     expect(await savedToken()).not.toBe(token);
     await agent.stop({ instances: "end" });

@@ -167,6 +167,7 @@ export function listHubAttacks(places: SpokePlaces): Attempt[] {
     ...attacksOnContents(places),
     ...attacksOnSecrets(places),
     ...attacksByBundles(places),
+    ...attacksOnNetworks(places),
     ...otherAttacks(places),
   ];
 }
@@ -301,6 +302,21 @@ function attacksByBundles({ hub, own, foreign }: SpokePlaces): Attempt[] {
       `/apis/rbac.authorization.k8s.io/v1/namespaces/${BUNDLES}/rolebindings`,
       named("rbac.authorization.k8s.io/v1", "RoleBinding", { roleRef: role }),
     ),
+  ];
+}
+
+const NETWORKS = (namespace: string): string => `/apis/networking.k8s.io/v1/namespaces/${namespace}/networkpolicies`;
+
+function attacksOnNetworks({ hub, own, foreign }: SpokePlaces): Attempt[] {
+  const open = named("networking.k8s.io/v1", "NetworkPolicy", {
+    metadata: { name: "tried", labels: { "cupola.dev/hub": hub } },
+    spec: { podSelector: {}, policyTypes: ["Egress"], egress: [{}] },
+  });
+  return [
+    create("a NetworkPolicy that opens all", NETWORKS(own), open),
+    create("a NetworkPolicy in a foreign namespace", NETWORKS(foreign), open),
+    patch("the isolation of its apps", `${NETWORKS(own)}/cupola-apps`, { spec: { egress: [{}] } }),
+    remove("the isolation of its apps", `${NETWORKS(own)}/cupola-apps`),
   ];
 }
 

@@ -54,6 +54,7 @@ import type { Attempt } from "../permissions/attempt.ts";
 import { cleanUpTests } from "./spoke-clean-up.ts";
 import { tellFacts } from "./spoke-facts.ts";
 import { leavingTests } from "./leaving.ts";
+import { networkTests } from "./spoke-network.ts";
 import { hubLRP, listHubAttacks, listHubDuties, listHubReads, type SpokePlaces } from "./hub-attempts.ts";
 import { BUNDLES, bundleTests, makeBundleNamespace } from "./spoke-bundles.ts";
 import { leadToProcess, pushLine } from "./spoke-logs.ts";
@@ -316,6 +317,8 @@ describe.skipIf(reason)("a spoke", () => {
       expect(secrets.toSorted()).toEqual(["cupola-registry", expect.stringMatching(/^shop-env-/)]);
     });
   }, 90_000);
+
+  test("isolates the app by the settings of its own operator", () => networkTests(spoke, OWN), 60_000);
 
   test("serves the app's routes, by a RouteBinding and an Ingress of its own", async () => {
     const [domain] = (await cf.call<{ resources: Named[] }>("GET", "/v3/domains")).resources;

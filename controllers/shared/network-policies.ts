@@ -1,0 +1,102 @@
+// The NetworkPolicies of a space's namespace, by the operator's settings: apps are reached by routers and the kubelet only, and reach routers, DNS and the world outside. Pure.
+import { LABELS } from "../../crds/labels.ts";
+import { NetworkPolicy } from "../../kube/api/builtin.ts";
+import { apiVersionOf, type ObjectOf } from "../../kube/api/resource-ref.ts";
+import type { Draft } from "../../kube/client/client.ts";
+import type { ReadyDraft } from "../../kube/controller/controller.ts";
+import { parseNetworkSettings, type LabelRequirement, type NetworkSettings } from "./network-settings.ts";
+
+/** Source type of the pods of builds. */
+const BUILD = "STG";
+const APPS_POLICY = "cupola-apps";
+const BUILDS_POLICY = "cupola-builds";
+
+export interface SettledNetworkInput {
+  namespace: string;
+  /** `data` of the operator's ConfigMap. */
+  settings: Readonly<Record<string, string>> | undefined;
+  /** The policies that the namespace has: they stay while the settings are wrong. */
+  existing: readonly ObjectOf<typeof NetworkPolicy>[];
+  plan: (settings: NetworkSettings) => Draft[];
+}
+
+/** The policies, and what is wrong with the settings. Wrong settings change no policy; a namespace without any gets those of the defaults. */
+export function planBySettings({ namespace, settings, existing, plan }: SettledNetworkInput): {
+  children: Draft[];
+  problem?: ReadyDraft;
+} {
+  try {
+    return { children: plan(parseNetworkSettings(settings)) };
+  } catch (error) {
+    const problem: ReadyDraft = {
+      status: "False",
+      reason: "NetworkSettingsInvalid",
+      message: `ConfigMap cupola-network in namespace cupola-system: ${error instanceof Error ? error.message : String(error)}`,
+      isFailure: true,
+    };
+    const kept = existing.map(({ metadata: { name }, spec }) => toDraft(namespace, name, { ...spec }));
+    return { children: kept.length > 0 ? kept : plan(parseNetworkSettings()), problem };
+  }
+}
+
+interface PolicyPlace {
+  namespace: string;
+  /** Whether others had the namespace before: then only pods of the platform are isolated. */
+  isAdopted: boolean;
+  /** Egress rules beside those of the settings. */
+  opened: readonly object[];
+}
+
+/** The policy of the apps of a namespace. Empty where the operator turned isolation off. */
+export function planAppsPolicy({ namespace, isAdopted, opened }: PolicyPlace, settings: NetworkSettings): Draft[] {
+  if (!settings.isolation) return [];
+  const source = LABELS.sourceType;
+  const routers = toRouters(settings);
+  const neighbours = settings.sameSpace ? [{ podSelector: {} }] : [];
+  const ours: LabelRequirement[] = isAdopted ? [{ key: source, operator: "Exists" }] : [];
+  return [
+    toDraft(namespace, APPS_POLICY, {
+      podSelector: { matchExpressions: [{ key: source, operator: "NotIn", values: [BUILD] }, ...ours] },
+      policyTypes: ["Ingress", "Egress"],
+      // Kubernetes always lets the kubelet of a pod's node through, so probes need no rule.
+      ingress: [{ from: [...routers, ...neighbours] }],
+      egress: [DNS, { to: [...routers, ...neighbours, ...toBlocks(settings.egress)] }, ...opened],
+    }),
+  ];
+}
+
+/** The policy of the builds of a namespace. */
+export function planBuildsPolicy(
+  { namespace, opened }: Omit<PolicyPlace, "isAdopted">,
+  settings: NetworkSettings,
+): Draft[] {
+  if (!settings.isolation) return [];
+  const { egress, buildEgress } = settings;
+  return [
+    toDraft(namespace, BUILDS_POLICY, {
+      podSelector: { matchExpressions: [{ key: LABELS.sourceType, operator: "In", values: [BUILD] }] },
+      policyTypes: ["Ingress", "Egress"],
+      egress: [DNS, { to: [...toRouters(settings), ...toBlocks([...egress, ...buildEgress])] }, ...opened],
+    }),
+  ];
+}
+
+/** To any resolver: clusters run theirs as pods or on each node. */
+const DNS = {
+  ports: [
+    { protocol: "UDP", port: 53 },
+    { protocol: "TCP", port: 53 },
+  ],
+};
+
+function toRouters({ routerNamespaces, routerBlocks }: NetworkSettings): object[] {
+  return [{ namespaceSelector: { matchExpressions: routerNamespaces } }, ...toBlocks(routerBlocks)];
+}
+
+function toBlocks(blocks: readonly object[]): object[] {
+  return blocks.map((ipBlock) => ({ ipBlock }));
+}
+
+function toDraft(namespace: string, name: string, spec: object): Draft {
+  return { apiVersion: apiVersionOf(NetworkPolicy), kind: NetworkPolicy.kind, metadata: { name, namespace }, spec };
+}
