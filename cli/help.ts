@@ -15,11 +15,11 @@ const GROUPS: readonly (readonly [title: string, commands: string])[] = [
   ["Services", "services, service, marketplace, create-service, delete-service"],
   ["", "create-user-provided-service, bind, unbind"],
   ["Orgs", "orgs, org, create-org, delete-org, export, import"],
-  ["Spaces", "spaces, space, create-space, delete-space"],
+  ["Spaces", "spaces, space, create-space, delete-space, placement explain"],
   ["Platform", "login, target, domains, buildpacks, stacks, curl, completion, help"],
   ["Policy", "policy list|show|explain|test|delete, support-bundle"],
   ["Clusters", "clusters add|start|stop|cordon|uncordon|drain|failover|remove"],
-  ["", "clusters forget|allow-deletes, segments place, placement explain"],
+  ["", "clusters forget|detach|allow-deletes, segments place"],
   ["This machine", "local start, local stop, doctor, services enable, services disable"],
 ];
 const TITLE_WIDTH = 14;

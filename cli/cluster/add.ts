@@ -7,9 +7,7 @@ import { systemObject } from "../../crds/settings-object.ts";
 import { Namespace, Role, RoleBinding, Secret } from "../../kube/api/builtin.ts";
 import { apiVersionOf, type ResourceRef } from "../../kube/api/resource-ref.ts";
 import type { Draft, KubeClient } from "../../kube/client/client.ts";
-import { createClient } from "../../kube/client/create-client.ts";
-import { KubeError } from "../../kube/client/errors.ts";
-import { loadKubeconfig, type KubeconfigAccess } from "../../kube/client/kubeconfig.ts";
+import type { KubeconfigAccess } from "../../kube/client/kubeconfig.ts";
 import { TELEMETRY_TOKEN_KEY } from "../../platform/operations/cluster-source.ts";
 import { deriveHubToken } from "../../platform/peers/address-token.ts";
 import { TELEMETRY_SECRET, tokenOf } from "../../platform/telemetry/telemetry-secret.ts";
@@ -18,10 +16,9 @@ import type { Progress, Result } from "../output.ts";
 import { listControllerAccounts } from "./agent-objects.ts";
 import { awaitReady } from "./clusters.ts";
 import { toLabels } from "./segments.ts";
+import { FIELD_MANAGER, withSpoke, type SpokeContext } from "./spoke-access.ts";
 
-export interface AddOptions {
-  kubeconfig?: string;
-  context?: string;
+export interface AddOptions extends SpokeContext {
   /** Address of the cluster's API server as the platform reaches it. */
   server?: string;
   /** `tier=prod,region=eu` */
@@ -41,7 +38,6 @@ interface HubAccount {
 
 const READ_DEADLINE_MS = 15_000;
 const POLL_MS = 500;
-const FIELD_MANAGER = "cup";
 const INSTALL = "install the chart there: helm install cupola … --set mode=spoke (docs/many-clusters.md)";
 
 /** For a cluster that is there already, the new token replaces the old one. */
@@ -83,29 +79,11 @@ export const secretName = (cluster: string): string => `cluster-${cluster}`;
 /** The Role and the RoleBinding of those who may read it. */
 export const roleName = (cluster: string): string => `cupola-cluster-${cluster}`;
 
-async function readAccount({ kubeconfig, context, server }: AddOptions): Promise<HubAccount> {
-  const access = await loadKubeconfig({
-    ...(kubeconfig !== undefined && { path: kubeconfig }),
-    ...(context !== undefined && { context }),
-  }).catch((cause: unknown) => {
-    throw new Failure(cause instanceof Error ? cause.message : "the kubeconfig cannot be used", {
-      kind: "usage",
-      next: "cup clusters add NAME --kubeconfig FILE --context CONTEXT",
-      cause,
-    });
-  });
-  const spoke = createClient({ ...access, userAgent: "cup", fieldManager: FIELD_MANAGER });
-  try {
-    return { ...(await readToken(spoke, access)), server: server ?? access.server };
-  } catch (error) {
-    if (!(error instanceof KubeError)) throw error;
-    throw new Failure(`the cluster of context ${access.context}: ${error.message}`, {
-      next: `use a context whose user may read Secrets of ${SYSTEM_NAMESPACE} there`,
-      cause: error,
-    });
-  } finally {
-    await spoke.close();
-  }
+function readAccount({ server, ...context }: AddOptions): Promise<HubAccount> {
+  return withSpoke(context, async (spoke, access) => ({
+    ...(await readToken(spoke, access)),
+    server: server ?? access.server,
+  }));
 }
 
 /** Kubernetes fills the Secret a moment after it is made. */

@@ -251,7 +251,8 @@ function toStuck(name: string, held: readonly PlacementDecision[]): Failure {
   );
 }
 
-async function forgetObjects(kube: KubeClient, name: string, text: string): Promise<Result> {
+/** Removes the Cluster and all that the platform has of it. Waits until its instances are placed elsewhere. */
+export async function forgetObjects(kube: KubeClient, name: string, text: string): Promise<Result> {
   const key = { namespace: SYSTEM_NAMESPACE, name };
   const isPull = (await kube.find(Namespace, { name: clusterNamespace(name) })) !== undefined;
   if (isPull) await revokeAgent(kube, name);

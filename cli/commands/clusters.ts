@@ -3,6 +3,7 @@ import type { Command } from "commander";
 import { withContext, withoutContext } from "../action.ts";
 import type { AddOptions } from "../cluster/add.ts";
 import type { AllowOptions } from "../cluster/allow-deletes.ts";
+import type { DetachOptions } from "../cluster/detach.ts";
 import type { FailoverOptions, LeaveOptions } from "../cluster/drain.ts";
 import type { PlaceOptions } from "../cluster/segments.ts";
 import { Failure } from "../failure.ts";
@@ -143,6 +144,23 @@ function addRemoval(clusters: Command): void {
       withKube(async (kube, _progress, name: string, options: { force?: boolean }) =>
         (await import("../cluster/drain.ts")).forget(kube, name, options),
       ),
+    );
+  clusters
+    .command("detach <name>")
+    .description("let a cluster go with the apps that run there")
+    .addHelpText("after", example("cup clusters detach west --context west"))
+    .option("--context <context>", "its context in the kubeconfig, of a user who may change its LRPs and Secrets")
+    .option("--kubeconfig <file>", "the kubeconfig; default: $KUBECONFIG, or ~/.kube/config")
+    .option("-f, --force", "do not ask")
+    .action(
+      withKube(async (kube, progress, name: string, options: DetachOptions) => {
+        if (options.context === undefined && options.kubeconfig === undefined)
+          throw new Failure("name the cluster's context", {
+            kind: "usage",
+            next: `cup clusters detach ${name} --context CONTEXT`,
+          });
+        return (await import("../cluster/detach.ts")).detachCluster(kube, name, { ...options, progress });
+      }),
     );
 }
 

@@ -23,6 +23,8 @@ import { addPlayedAgent, type PlayedAgent } from "./pull-spoke.ts";
 
 export interface Spoke {
   client: KubeClient;
+  /** Its API server, without the link. */
+  server: Pick<Server, "url" | "ca" | "adminToken">;
   /** Between the hub and it. */
   link: Link;
   runner: PlayedRunner;
@@ -163,7 +165,7 @@ async function joinByPush(name: string, { hub, spoke, disposables }: Joining): P
   const { client, runner, server, token } = spoke;
   const link = await linkTo(server, disposables);
   await join(hub, name, { server: `https://127.0.0.1:${link.port}`, ca: server.ca, token });
-  return { client, link, runner };
+  return { client, server, link, runner };
 }
 
 async function joinByPull(cluster: string, { hub, hubServer, spoke, disposables }: Joining): Promise<Spoke> {
@@ -177,7 +179,7 @@ async function joinByPull(cluster: string, { hub, hubServer, spoke, disposables 
     connectHere: () => connectTo({ ...server, adminToken: token }),
   });
   disposables.defer(() => agent.kill());
-  return { client, link, runner, agent };
+  return { client, server, link, runner, agent };
 }
 
 async function join(
