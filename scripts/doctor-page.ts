@@ -11,9 +11,10 @@ cup doctor --cluster
 \`\`\`
 
 It looks at a platform that Helm installed, with the kubeconfig of \`kubectl\` and nothing else: it works while the CF API is down. It needs the rights of a cluster's administrator to
-see everything, and writes nothing; one dry run asks the webhook. Each finding has a code, the objects, and the next step.
+see everything, and writes nothing without \`--probe\`; one dry run asks the webhook. Each finding has a code, the objects, and the next step.
 
 - \`--pre\` looks at a cluster before an installation: checks 101 to 103, and your rights.
+- \`--probe\` adds checks 401 and 602, and reads the builder image for 402: three pods with the platform's own image run in \`cupola-system\` for up to two minutes, one with its registry login, and a NetworkPolicy for two of them. They are removed at the end; the next probe removes what a killed command left.
 - \`--wait 300\` looks again until nothing is wrong, for 300 s: after an installation or an upgrade.
 - \`--json\` is for programs: \`findings\` with \`code\`, \`severity\`, \`what\`, \`where\` and \`next\`, and \`unread\` with each check that could not look, and why.
 - The exit code is 0 when there is no problem, 1 when there is one, and 2 when there is none but something could not be looked at. Notes are no problems.

@@ -54,12 +54,17 @@ export function addLocal(program: Command): void {
 }
 
 /** @throws Failure when an option of --cluster is given without it */
-function asksForCluster({ cluster, kubeconfig, context, pre, wait }: AnyDoctorOptions): boolean {
-  const needsCluster = kubeconfig ?? context ?? pre ?? wait;
+function asksForCluster({ cluster, kubeconfig, context, pre, probe, wait }: AnyDoctorOptions): boolean {
+  const needsCluster = kubeconfig ?? context ?? pre ?? probe ?? wait;
   if (!cluster && needsCluster !== undefined)
-    throw new Failure("--kubeconfig, --context, --pre and --wait are about a cluster", {
+    throw new Failure("--kubeconfig, --context, --pre, --probe and --wait are about a cluster", {
       kind: "usage",
       next: "cup doctor --cluster",
+    });
+  if (pre && probe)
+    throw new Failure("--probe tries an installed platform, and --pre looks before there is one", {
+      kind: "usage",
+      next: "give one of them",
     });
   return cluster === true;
 }
@@ -71,7 +76,15 @@ export function addDoctor(program: Command): void {
   program
     .command("doctor")
     .description("say what this machine, or with --cluster a platform on a cluster, lacks, and the next step")
-    .addHelpText("after", example("cup doctor", "cup doctor --cluster", "cup doctor --cluster --pre --context prod"))
+    .addHelpText(
+      "after",
+      example(
+        "cup doctor",
+        "cup doctor --cluster",
+        "cup doctor --cluster --probe",
+        "cup doctor --cluster --pre --context prod",
+      ),
+    )
     .addOption(home())
     .option("--port <n>", `port of the CF API and the apps ${otherwise(DEFAULT_PORTS.port)}`, toPort)
     .option("--kube-port <n>", `port of the Kubernetes API ${otherwise(DEFAULT_PORTS.kubePort)}`, toPort)
@@ -82,6 +95,10 @@ export function addDoctor(program: Command): void {
     .option("--kubeconfig <file>", "with --cluster: the kubeconfig (default: as kubectl finds it)")
     .option("--context <name>", "with --cluster: the context of the kubeconfig (default: the current one)")
     .option("--pre", "with --cluster: look at a cluster before Cupola is installed")
+    .option(
+      "--probe",
+      "with --cluster: start pods in cupola-system for a minute, and try the registry and NetworkPolicies",
+    )
     .option("--wait <seconds>", "with --cluster: look again until there is no problem, for so long", toCount)
     .action(
       withoutContext(async (progress, options: AnyDoctorOptions) =>

@@ -2,10 +2,15 @@
 import type { Deployment } from "../../kube/api/builtin.ts";
 import type { ObjectOf } from "../../kube/api/resource-ref.ts";
 
+export function argumentsOf({ spec }: ObjectOf<typeof Deployment>): readonly string[] {
+  return spec?.template.spec?.containers[0]?.args ?? [];
+}
+
 /** The value of `--name=`. */
-function argumentOf({ spec }: ObjectOf<typeof Deployment>, name: string): string | undefined {
-  const args = spec?.template.spec?.containers[0]?.args ?? [];
-  return args.find((arg) => arg.startsWith(`--${name}=`))?.slice(name.length + 3);
+function argumentOf(deployment: ObjectOf<typeof Deployment>, name: string): string | undefined {
+  return argumentsOf(deployment)
+    .find((arg) => arg.startsWith(`--${name}=`))
+    ?.slice(name.length + 3);
 }
 
 /** Names of operations, as --operation takes them. */

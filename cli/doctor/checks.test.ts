@@ -48,6 +48,9 @@ const pod = {
 const HEALTHY: Facts = {
   now: NOW,
   isBeforeInstallation: false,
+  isProbing: true,
+  registryProbe: { registryName: "registry.example.org/apps" },
+  networkProbe: { isEnforced: true },
   cupVersion: "0.1.0",
   kubernetes: { gitVersion: "v1.34.4", major: 1, minor: 34 },
   clockAheadMs: 600,
@@ -135,6 +138,27 @@ test.each<[code: number, what: string, change: Partial<Facts>, words: string]>([
     { names: [{ name: "a.b", leadsTo: ["192.0.2.9"], expected: ["192.0.2.1"] }] },
     "a.b leads to 192.0.2.9, not to 192.0.2.1",
   ],
+  [
+    401,
+    "a registry that does not delete",
+    { registryProbe: { registryName: "r/apps", registry: { step: "a deletion", message: "405" } } },
+    "Registry r/apps: a deletion failed: 405",
+  ],
+  [
+    402,
+    "a builder image that is away, by the probe",
+    { registryProbe: { registryName: "r/apps", builderImage: "there is no image", builderImageName: "r/builder:1" } },
+    "there is no image | BackendClass cnb | Image r/builder:1",
+  ],
+  [
+    402,
+    "a builder image that is away, by the class's condition",
+    plus(
+      row("BackendClass", "cnb", { ready: { ...notReady(OLD), reason: "BuilderImageUnusable" } as ObjectRow["ready"] }),
+    ),
+    "the builder image cannot be used: it ended",
+  ],
+  [602, "a network without policies", { networkProbe: { isEnforced: false } }, "does not enforce NetworkPolicies"],
   [402, "a space without the pull Secret", { pullSecrets: ["cupola-system"] }, "1 space cannot pull images"],
   [
     501,
@@ -186,4 +210,5 @@ test.each<[what: string, change: Partial<Facts>]>([
     { names: [{ name: "a.b", leadsTo: ["192.0.2.9"], expected: undefined }] },
   ],
   ["no webhook", { webhook: undefined }],
+  ["no probe", { isProbing: false, registryProbe: undefined, networkProbe: undefined }],
 ])("%s is nothing to tell", (_what, change) => expect(codesOf(change)).toEqual({ codes: [], text: "" }));

@@ -54,6 +54,7 @@ test("a check whose facts cannot be read says why, and the others judge", () => 
   const judged = judgeFacts(
     readingsOf({
       isBeforeInstallation: true,
+      isProbing: false,
       kubernetes: { gitVersion: "v1.29.4", major: 1, minor: 29 },
       missingRights: [],
       metricsProblem: undefined,
@@ -71,6 +72,7 @@ test("a platform of another version than this cup is not judged by it", () => {
   const judged = judgeFacts(
     readingsOf({
       isBeforeInstallation: false,
+      isProbing: false,
       cupVersion: "0.1.0",
       deployments: [deployment] as unknown as Facts["deployments"],
       jobs: [],

@@ -17,6 +17,8 @@ export interface ClusterDoctorOptions {
   context?: string;
   /** Before Cupola is installed. */
   pre?: boolean;
+  /** Start pods, and try what they can do. */
+  probe?: boolean;
   /** Until nothing is wrong, or this many seconds. */
   wait?: number;
 }
@@ -24,6 +26,8 @@ export interface ClusterDoctorOptions {
 /** Exit codes: no problem, a problem, or a part of the platform that could not be looked at. */
 const EXIT = { fine: 0, problem: 1, unread: 2 } as const;
 const READ_DEADLINE_MS = 120_000;
+/** Longer than a probe, which ends by itself. */
+const PROBE_DEADLINE_MS = 300_000;
 const RESOLVE_DEADLINE_MS = 5_000;
 const PAUSE_MS = 2_000;
 
@@ -36,7 +40,7 @@ export async function doctorCluster(progress: Progress, options: ClusterDoctorOp
     progress.step(`Looking at ${access.context} (${kube.server})`);
     const deadline = Date.now() + (options.wait ?? 0) * 1000;
     for (;;) {
-      const result = await lookAt(kube, { isBeforeInstallation: options.pre === true });
+      const result = await lookAt(kube, { isBeforeInstallation: options.pre === true, probe: options.probe === true });
       if (result.exitCode === EXIT.fine || Date.now() >= deadline) return result;
       progress.step("not yet; looking again");
       await delay(PAUSE_MS);
@@ -80,10 +84,10 @@ export async function requireAnswer(kube: KubeClient, context: string): Promise<
 /** Reads and judges once. */
 export async function lookAt(
   kube: KubeClient,
-  { isBeforeInstallation }: { isBeforeInstallation: boolean },
+  { isBeforeInstallation, probe }: { isBeforeInstallation: boolean; probe: boolean },
 ): Promise<Result> {
-  const signal = AbortSignal.timeout(READ_DEADLINE_MS);
-  const readings = await readFacts(kube, { isBeforeInstallation, signal, now: Date.now, resolve: resolveName });
+  const signal = AbortSignal.timeout(probe ? PROBE_DEADLINE_MS : READ_DEADLINE_MS);
+  const readings = await readFacts(kube, { isBeforeInstallation, probe, signal, now: Date.now, resolve: resolveName });
   return present(judgeFacts(readings), kube.server);
 }
 

@@ -1,6 +1,7 @@
 // The facts that the checks of `cup doctor --cluster` judge, each read once. read-facts.ts reads them.
 import type { BackendClass } from "../../crds/backend-class/backend-class.ts";
 import type { Claimant } from "../../crds/claim/rules.ts";
+import type { RegistryOutcome } from "../../platform/probe/outcome.ts";
 import type { Replica } from "../../crds/replica/replica.ts";
 import type {
   ClusterRole,
@@ -119,6 +120,12 @@ export interface Facts {
   /** Pods of apps behind the gate of instance indexes, with their creation. */
   gatedPods: readonly { namespace: string; name: string; createdAt: number }[];
   objects: readonly ObjectRow[];
+  /** The command may start pods and try what they can do. */
+  isProbing: boolean;
+  /** Of a pod with the platform's login; undefined where nothing was tried. */
+  registryProbe: (RegistryOutcome & { registryName: string; builderImageName?: string }) | undefined;
+  /** Undefined where nothing was tried. */
+  networkProbe: { isEnforced: boolean } | undefined;
   /** Memory in use by container of the chart's pods, as `pod/container`, in bytes. */
   memoryInUse: ReadonlyMap<string, number>;
 }

@@ -29,6 +29,8 @@ export interface Check {
   mend: string;
   /** Judged by --pre, too: before Cupola is installed. */
   isBeforeInstallation?: true;
+  /** Judged with --probe alone. */
+  needsProbe?: true;
   /** Pure. @throws CouldNotLook when a fact that it needs could not be read */
   judge(read: Readings): readonly Found[];
 }

@@ -16,13 +16,16 @@ export interface JudgedGroup {
   judged: readonly Judged[];
 }
 
-/** Checks that need an installation are left out before it. */
+/** Checks that need an installation are left out before it, those that need a probe without one. */
 export function judgeFacts(read: Readings): JudgedGroup[] {
   const isEarly = read.isBeforeInstallation();
+  const isProbing = read.isProbing();
   return CHECK_GROUPS.map(({ title, checks }) => ({
     title,
     judged: checks
-      .filter(({ isBeforeInstallation }) => !isEarly || isBeforeInstallation)
+      .filter(
+        ({ isBeforeInstallation, needsProbe }) => (!isEarly || isBeforeInstallation) && (isProbing || !needsProbe),
+      )
       .map((check) => judgeOne(check, read)),
   })).filter(({ judged }) => judged.length > 0);
 }

@@ -25,6 +25,7 @@ import type { KubeObject } from "../../kube/api/object.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { KubeError } from "../../kube/client/errors.ts";
 import { cupolaVersion } from "../../platform/version.ts";
+import { probeNetwork, probeRegistry } from "./probe/run-probe.ts";
 import { CouldNotLook } from "./finding.ts";
 import { newReader, type FactReader, type Surroundings } from "./fact-reader.ts";
 import type { Facts, Readings } from "./facts.ts";
@@ -36,6 +37,8 @@ import { readWebhook } from "./read-webhook.ts";
 
 export interface ReadOptions extends Surroundings {
   isBeforeInstallation: boolean;
+  /** Start pods, and try what they can do. */
+  probe: boolean;
   signal: AbortSignal;
 }
 
@@ -101,6 +104,7 @@ function toSources(reader: FactReader, options: ReadOptions): Sources {
 type EarlyFact =
   | "now"
   | "isBeforeInstallation"
+  | "isProbing"
   | "cupVersion"
   | "kubernetes"
   | "clockAheadMs"
@@ -112,13 +116,17 @@ type EarlyFact =
   | "metricsProblem";
 type PlatformSources = Omit<Sources, EarlyFact>;
 
-function kubernetesSources(reader: FactReader, { isBeforeInstallation, now }: ReadOptions): Pick<Sources, EarlyFact> {
+function kubernetesSources(
+  reader: FactReader,
+  { isBeforeInstallation, probe, now }: ReadOptions,
+): Pick<Sources, EarlyFact> {
   const server = once(() => readServer(reader));
   const classes = once(() => (isBeforeInstallation ? Promise.resolve([]) : reader.list(BackendClass)));
   return {
     // Times of objects are kube-apiserver's.
     now: async () => now() + (await server()).clockAheadMs,
     isBeforeInstallation: () => Promise.resolve(isBeforeInstallation),
+    isProbing: () => Promise.resolve(probe),
     cupVersion: () => Promise.resolve(cupolaVersion()),
     kubernetes: async () => (await server()).kubernetes,
     clockAheadMs: async () => (await server()).clockAheadMs,
@@ -153,6 +161,8 @@ function platformSources(reader: FactReader, options: ReadOptions): PlatformSour
     gatedPods: () => listRows(Pod, toGatedPod, { labelSelector: LABELS.lrp, fieldSelector: "status.phase=Pending" }),
     objects: () => readObjects(reader),
     memoryInUse: () => readMemory(reader),
+    registryProbe: async () => (options.probe ? probeRegistry(reader, await deployments()) : undefined),
+    networkProbe: async () => (options.probe ? probeNetwork(reader, await deployments()) : undefined),
   };
 }
 

@@ -55,7 +55,7 @@ export async function supportBundle(progress: Progress, options: BundleOptions):
 
 async function* collectAll(kube: KubeClient, { app, since }: BundleOptions): AsyncGenerator<BundleFile> {
   const signal = AbortSignal.timeout(DEADLINE_MS);
-  const { json } = await lookAt(kube, { isBeforeInstallation: false });
+  const { json } = await lookAt(kube, { isBeforeInstallation: false, probe: false });
   yield { path: "doctor.json", text: toText(scrubTexts(json)) };
   yield* collect(kube, { sinceSeconds: since ?? DEFAULT_SINCE_SECONDS, signal, ...(app !== undefined && { app }) });
 }

@@ -15,6 +15,7 @@ const paths = sources.map((file) => file.path);
 const STARTED = [
   "scripts/**/*.ts",
   "platform/{cupola,settings-job}.ts",
+  "platform/probe/probe.ts",
   "cli/cup.ts",
   "backends/builders/host/build-process.ts",
   "kube/yaml/yaml-worker.ts",

@@ -13,35 +13,56 @@ const SETTLING_MS = 60_000;
 const placeOf = ({ kind, namespace, name }: Pick<ObjectRow, "kind" | "namespace" | "name">): string =>
   `${kind} ${namespace === undefined ? "" : `${namespace}/`}${name}`;
 
-const pullSecrets: Check = {
+const images: Check = {
   code: 402,
-  title: "spaces can pull images",
+  title: "spaces can pull images, and the builder image can be used",
   severity: "problem",
   fault:
-    "The Secret `cupola-registry` is in `cupola-system`, but not in the namespace of a space that is older than a minute: its pods cannot pull images from the registry.",
-  mend: "`kubectl rollout restart -n cupola-system deploy/cupola-controllers`; if the Secret stays away, the log says why.",
-  judge(read) {
-    const having = new Set(read.pullSecrets());
-    if (!having.has("cupola-system")) return [];
-    const lacking = read
-      .objects()
-      .filter(
-        ({ spaceNamespace, createdAt, deletedAt }) =>
-          spaceNamespace !== undefined &&
-          !having.has(spaceNamespace) &&
-          deletedAt === undefined &&
-          read.now() - createdAt > SETTLING_MS,
-      );
-    if (lacking.length === 0) return [];
-    return [
-      {
-        what: `${count(lacking.length, "space")} cannot pull images: the Secret cupola-registry is missing`,
-        where: nameFirst(lacking.map(({ spaceNamespace }) => `Namespace ${spaceNamespace ?? ""}`)),
-        next: "kubectl rollout restart -n cupola-system deploy/cupola-controllers",
-      },
-    ];
-  },
+    "The Secret `cupola-registry` is in `cupola-system`, but not in the namespace of a space that is older than a minute: its pods cannot pull images from the registry. Or the class `cnb` has said for over a minute that its builder image cannot be read, is none, or has a lifecycle that this version does not speak with; with `--probe` a pod with the platform's login reads the image now.",
+  mend: "The Secret: `kubectl rollout restart -n cupola-system deploy/cupola-controllers`; if it stays away, the log says why. The builder image: name one that there is in `builders.cnb.builderImage`, and give the registry's login the right to read it.",
+  judge: (read) => [...judgePullSecrets(read), ...judgeBuilderImage(read)],
 };
+
+function judgePullSecrets(read: Readings): Found[] {
+  const having = new Set(read.pullSecrets());
+  if (!having.has("cupola-system")) return [];
+  const lacking = read
+    .objects()
+    .filter(
+      ({ spaceNamespace, createdAt, deletedAt }) =>
+        spaceNamespace !== undefined &&
+        !having.has(spaceNamespace) &&
+        deletedAt === undefined &&
+        read.now() - createdAt > SETTLING_MS,
+    );
+  if (lacking.length === 0) return [];
+  return [
+    {
+      what: `${count(lacking.length, "space")} cannot pull images: the Secret cupola-registry is missing`,
+      where: nameFirst(lacking.map(({ spaceNamespace }) => `Namespace ${spaceNamespace ?? ""}`)),
+      next: "kubectl rollout restart -n cupola-system deploy/cupola-controllers",
+    },
+  ];
+}
+
+/** As the class's condition has it. */
+const BUILDER_IMAGE_UNUSABLE = "BuilderImageUnusable";
+
+/** The class's own word, or what the probe saw just now: one of the two. */
+function judgeBuilderImage(read: Readings): Found[] {
+  const { builderImage: seen, builderImageName = "" } = read.registryProbe() ?? {};
+  const said = read.objects().find((row) => row.ready?.reason === BUILDER_IMAGE_UNUSABLE && isNotReady(row, read.now()))
+    ?.ready?.message;
+  const problem = seen ?? said;
+  if (problem === undefined) return [];
+  return [
+    {
+      what: `the builder image cannot be used: ${problem}`,
+      where: [`BackendClass cnb`, ...(builderImageName === "" ? [] : [`Image ${builderImageName}`])],
+      next: "set builders.cnb.builderImage to an image that there is, and let the registry's login read it",
+    },
+  ];
+}
 
 const gates: Check = {
   code: 501,
@@ -170,8 +191,10 @@ function judgeEndingNamespaces(read: Readings): Found[] {
   });
 }
 
-/** Kinds of which another check tells more. */
-const TOLD_ELSEWHERE: ReadonlySet<string> = new Set(["ServiceBroker", "Replica"]);
+/** Another check tells more of it. */
+function isToldElsewhere({ kind, ready }: ObjectRow): boolean {
+  return kind === "ServiceBroker" || kind === "Replica" || ready?.reason === BUILDER_IMAGE_UNUSABLE;
+}
 
 const notReady: Check = {
   code: 504,
@@ -184,7 +207,7 @@ const notReady: Check = {
 };
 
 function groupNotReady(read: Readings): Map<string, ObjectRow[]> {
-  const rows = read.objects().filter((row) => isNotReady(row, read.now()) && !TOLD_ELSEWHERE.has(row.kind));
+  const rows = read.objects().filter((row) => isNotReady(row, read.now()) && !isToldElsewhere(row));
   return Map.groupBy(rows, ({ kind, ready }) => `${kind}/${ready?.reason ?? ""}`);
 }
 
@@ -247,5 +270,5 @@ const brokers: Check = {
     }),
 };
 
-export const registryChecks: readonly Check[] = [pullSecrets];
+export const registryChecks: readonly Check[] = [images];
 export const appChecks: readonly Check[] = [gates, orphans, ending, notReady, renderings, brokers];

@@ -29,7 +29,10 @@ import { startPlatform, type RunningPlatform } from "../../../platform/platform.
 import { runCommand } from "../../../scripts/run-command.ts";
 import { provideBinary } from "../../cluster/binaries.ts";
 import { startControlPlane, type ControlPlane } from "../../cluster/control-plane.ts";
+import { REGISTRY_USER } from "../../cluster/registry.ts";
 import { eventually } from "../../eventually.ts";
+import { playPods, type PlayedPods } from "./played-pods.ts";
+import { startProbedRegistry, type ProbedRegistry } from "./probed-registry.ts";
 
 const CHART = join(import.meta.dirname, "..", "..", "..", "deploy", "helm", "cupola");
 const SYSTEM = { namespace: SYSTEM_NAMESPACE };
@@ -51,6 +54,7 @@ export interface LookOptions {
   /** This machine's clock is behind by so many seconds. */
   behindSeconds?: number;
   pre?: boolean;
+  probe?: boolean;
   as?: KubeClient;
 }
 
@@ -76,6 +80,9 @@ export class DoctorWorld {
   authority!: KeyPair;
   /** Answers the log of a container, as a kubelet does. */
   containerLog: (path: string) => string = () => "";
+  registry!: ProbedRegistry;
+  /** Runs the pods of `--probe`. */
+  pods!: PlayedPods;
   #server!: Server;
   #kubelet!: HttpsServer;
   #webhook: RunningPlatform | undefined;
@@ -92,16 +99,20 @@ export class DoctorWorld {
     this.platform = this.#client("platform-token");
     this.reader = this.#client(READER_TOKEN);
     this.authority = await makeAuthority("doctor-test");
+    this.registry = await startProbedRegistry();
     await this.#serveApi();
     await this.#startKubelet();
     await this.#install();
     await this.#writeStatuses();
     await this.#claimDomains();
     await this.startWebhook();
+    this.pods = playPods(this.admin, this.folder);
   }
 
   async stop(): Promise<void> {
+    await this.pods?.stop();
     await this.stopWebhook();
+    await this.registry?.stop();
     this.#server?.close();
     this.#kubelet?.closeAllConnections();
     this.#kubelet?.close();
@@ -176,8 +187,13 @@ export class DoctorWorld {
         image: { repository: "registry.example.org/cupola" },
         api: { publicUrl: this.publicUrl, tls: { secretName: "api-tls" } },
         apps: { domain: "apps.example.org" },
-        registry: { prefix: "registry.example.org/apps", pull: { username: "reader", password: "secret" } },
-        builders: { cnb: { builderImage: "registry.example.org/builder:1" } },
+        registry: {
+          prefix: `${this.registry.host}/apps`,
+          ...REGISTRY_USER,
+          insecure: true,
+          pull: { username: "reader", password: "secret" },
+        },
+        builders: { cnb: { builderImage: this.registry.builderImage } },
       }),
     );
     const helm = await provideBinary("helm");
@@ -316,12 +332,14 @@ export class DoctorWorld {
     minutesLater = 0,
     behindSeconds = 0,
     pre = false,
+    probe = false,
     as = this.admin,
   }: LookOptions = {}): Promise<Outcome> {
     const laterMs = minutesLater * MINUTE;
     const kube: KubeClient = { ...as, stream: (...args) => shiftDate(as.stream(...args), laterMs) };
     const readings = await readFacts(kube, {
       isBeforeInstallation: pre,
+      probe,
       signal: AbortSignal.timeout(MINUTE),
       now: () => Date.now() + laterMs - behindSeconds * 1000,
       resolve: (name) => Promise.resolve(this.names.get(name) ?? ["127.0.0.1"]),

@@ -10,15 +10,17 @@ import { Replica } from "../../../crds/replica/replica.ts";
 import { Deployment, IngressClass, Job, Lease, Pod } from "../../../kube/api/builtin.ts";
 import { makeAuthority } from "../../../kube/server/pki.ts";
 import { whyNoBinaries, whyNoControlPlane } from "../../cluster/binaries.ts";
+import { whyNoRegistry } from "../../cluster/registry.ts";
 import { eventually } from "../../eventually.ts";
 import { DoctorWorld, type DoctorRow } from "./doctor-world.ts";
+import { probeRows } from "./probe-rows.ts";
 import { tenantRows } from "./tenant-rows.ts";
 
 const SYSTEM = { namespace: SYSTEM_NAMESPACE };
 const MINUTE = 60_000;
 const CUP = join(import.meta.dirname, "..", "..", "..", "cli", "cup.ts");
 
-const reason = whyNoControlPlane() ?? whyNoBinaries(["helm"]);
+const reason = whyNoControlPlane() ?? whyNoBinaries(["helm"]) ?? whyNoRegistry();
 if (reason) console.log(`the doctor: skipped, ${reason}`);
 
 describe.skipIf(reason)("cup doctor --cluster", () => {
@@ -291,6 +293,7 @@ describe.skipIf(reason)("cup doctor --cluster", () => {
       words: "cupola-controllers uses 1000M of 1G",
       mend: () => world.kubectl("delete", "pods.metrics.k8s.io", "-n", SYSTEM_NAMESPACE, "cupola-controllers"),
     },
+    ...probeRows(world),
     ...tenantRows(world),
   ];
 
@@ -350,7 +353,7 @@ describe.skipIf(reason)("cup doctor --cluster", () => {
   test(
     "finds nothing on a platform where nothing is wrong",
     async () => {
-      for (const options of [{}, later])
+      for (const options of [{}, later, { probe: true }])
         await eventually(
           async () => expect(await world.look(options)).toEqual({ codes: [], findings: [], unread: [] }),
           MINUTE,

@@ -17,6 +17,7 @@ import { ServiceBroker } from "../../../crds/service-broker/service-broker.ts";
 import { Task } from "../../../crds/task/task.ts";
 import { Deployment, Event, Namespace, Pod, Secret } from "../../../kube/api/builtin.ts";
 import { whyNoBinaries, whyNoControlPlane } from "../../cluster/binaries.ts";
+import { whyNoRegistry } from "../../cluster/registry.ts";
 import { DoctorWorld } from "./doctor-world.ts";
 
 const CUP = join(import.meta.dirname, "..", "..", "..", "cli", "cup.ts");
@@ -85,7 +86,7 @@ test("the search finds a secret in each encoding, and split", () => {
     expect(found(`before ${text} after`), text).toContain("secret");
 });
 
-const reason = whyNoControlPlane() ?? whyNoBinaries(["helm"]);
+const reason = whyNoControlPlane() ?? whyNoBinaries(["helm"]) ?? whyNoRegistry();
 if (reason) console.log(`the support bundle: skipped, ${reason}`);
 
 describe.skipIf(reason)("cup support-bundle", () => {
