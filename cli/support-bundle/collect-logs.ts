@@ -1,9 +1,10 @@
-// The logs of the platform's own pods, and those of their containers before the last restart. Apps' logs belong to tenants and are left out.
+// The logs of the platform's own pods, those of their containers before the last restart, and what the processes say of themselves. Apps' logs belong to tenants and are left out.
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import { Pod } from "../../kube/api/builtin.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { KubeError } from "../../kube/client/errors.ts";
 import type { Source } from "./bundle-file.ts";
+import { metricsPortOf, newScraper } from "./collect-metrics.ts";
 import { scrubLine } from "./scrub-log.ts";
 
 /** Most bytes of a container's log. */
@@ -24,6 +25,7 @@ export async function collectLogs(
       deadlineMs: DEADLINE_MS,
     })
     .catch(() => undefined);
+  const scrape = newScraper(kube, signal);
   return (pods?.items ?? []).slice(0, MAX_PODS).flatMap(({ metadata: { name }, spec, status }) => [
     ...(spec?.containers ?? []).flatMap((container) => {
       const restarts = status?.containerStatuses?.find((one) => one.name === container.name)?.restartCount ?? 0;
@@ -34,6 +36,7 @@ export async function collectLogs(
       }));
     }),
     { path: `readyz/${name}.txt`, read: () => readReadiness(kube, name, signal) },
+    ...metricsPortOf(spec).map((port): Source => ({ path: `metrics/${name}.txt`, read: () => scrape(name, port) })),
   ]);
 }
 

@@ -1,6 +1,6 @@
 // Answers `GET /metrics` to callers that the API server knows and allows: TokenReview, then SubjectAccessReview on the path, as controller-runtime does.
 import { createHash } from "node:crypto";
-import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
+import type { IncomingHttpHeaders, IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import { LRUCache } from "lru-cache";
 import type { Logger } from "pino";
 import { SubjectAccessReview, TokenReview } from "../api/builtin.ts";
@@ -9,6 +9,8 @@ import type { Metrics } from "./metrics.ts";
 
 /** The `nonResourceURL` that a ClusterRole must allow, with the verb `get`. */
 export const METRICS_PATH = "/metrics";
+/** Takes the token, too: an API server keeps `Authorization` for itself when it passes a request on to a pod. */
+export const METRICS_AUTHORIZATION = "x-metrics-authorization";
 const DEADLINE_MS = 10_000;
 /** A scraper comes every 15 to 60 s with the same token. A revoked one is refused after this. */
 const REMEMBERED = { max: 100, ttl: 60_000 };
@@ -46,12 +48,17 @@ async function answer(
 ): Promise<void> {
   if (url.split("?", 1)[0] !== METRICS_PATH) return send(response, 404, `only ${METRICS_PATH} is here`);
   if (method !== "GET" && method !== "HEAD") return send(response, 405, `${METRICS_PATH} is read with GET`);
-  const token = /^Bearer (\S+)$/i.exec(headers.authorization ?? "")?.[1];
+  const token = tokenIn(headers);
   const verdict = token === undefined ? 401 : await judge(token);
   if (verdict === 401) return send(response, 401, "a token of this cluster is needed: Authorization: Bearer TOKEN");
   if (verdict === 403)
     return send(response, 403, `the caller needs a ClusterRole that allows get on the nonResourceURL ${METRICS_PATH}`);
   send(response, 200, await metrics.scrape(), metrics.contentType);
+}
+
+function tokenIn(headers: IncomingHttpHeaders): string | undefined {
+  const given = headers[METRICS_AUTHORIZATION] ?? headers.authorization;
+  return /^Bearer (\S+)$/i.exec(String(given ?? ""))?.[1];
 }
 
 async function review(client: KubeClient, token: string): Promise<Verdict> {

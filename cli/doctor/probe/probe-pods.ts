@@ -94,11 +94,15 @@ export function registryOf(deployment: DeploymentObject): { name: string; args: 
 
 /** Why a pod has no outcome yet, in Kubernetes' words. */
 export function stateOf({ status }: ObjectOf<typeof Pod>): string {
-  const [container] = status?.containerStatuses ?? [];
-  const { reason, message } = container?.state?.waiting ?? container?.state?.terminated ?? {};
-  const condition = status?.conditions?.find(({ status: is, message: says }) => is === "False" && says);
-  const words = [reason, message].filter((word) => word !== undefined).join(": ");
-  return words || condition?.message || (status?.phase ?? "Pending");
+  const condition = status?.conditions?.find(({ status: is, message }) => is === "False" && message);
+  return containerState(status?.containerStatuses?.[0]?.state) || (condition?.message ?? status?.phase ?? "Pending");
+}
+
+type ContainerState = NonNullable<NonNullable<ObjectOf<typeof Pod>["status"]>["containerStatuses"]>[number]["state"];
+
+function containerState(state: ContainerState): string {
+  const { reason, message } = state?.waiting ?? state?.terminated ?? {};
+  return [reason, message].filter((word) => word !== undefined).join(": ");
 }
 
 /** The last message of an ended pod; undefined while it runs. */

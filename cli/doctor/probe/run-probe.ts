@@ -2,7 +2,6 @@
 import { randomBytes } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { z } from "zod";
-import type { BackendClass as BackendClassObject } from "../../../crds/backend-class/backend-class.ts";
 import { BackendClass } from "../../../crds/backend-class/backend-class.ts";
 import { SYSTEM_NAMESPACE } from "../../../crds/groups.ts";
 import { NetworkPolicy, Pod, type Deployment } from "../../../kube/api/builtin.ts";
@@ -75,7 +74,7 @@ function findControllers(deployments: readonly DeploymentObject[]): DeploymentOb
   return found;
 }
 
-function builderImageOf(classes: readonly BackendClassObject[]): string | undefined {
+function builderImageOf(classes: readonly BackendClass[]): string | undefined {
   return classes.find(({ metadata, spec }) => metadata.name === "cnb" && spec.role === "builder")?.spec.parameters?.[
     "builderImage"
   ];

@@ -194,6 +194,7 @@ export class DoctorWorld {
           pull: { username: "reader", password: "secret" },
         },
         builders: { cnb: { builderImage: this.registry.builderImage } },
+        metrics: { enabled: true },
       }),
     );
     const helm = await provideBinary("helm");
@@ -261,6 +262,15 @@ export class DoctorWorld {
     await this.installMetrics();
   }
 
+  /** A pod of the chart whose port of the metrics leads to a process of this machine. */
+  async createScrapedPod(name: string, { host, port }: { host: string; port: number }): Promise<void> {
+    const { spec } = await this.admin.get(Deployment, { ...SYSTEM, name: "cupola-webhook" });
+    const template = structuredClone(spec?.template) as { spec: { containers: { ports: object[] }[] } };
+    for (const container of template.spec.containers) container.ports = [{ name: "metrics", containerPort: port }];
+    await this.createPod(name, template);
+    await this.setStatus(Pod, { ...SYSTEM, name }, { podIP: host, podIPs: [{ ip: host }] });
+  }
+
   async createPod(name: string, template: unknown, image?: string): Promise<void> {
     const { metadata, spec } = structuredClone(template) as {
       metadata: object;
@@ -306,8 +316,9 @@ export class DoctorWorld {
       );
   }
 
-  async startWebhook(): Promise<void> {
+  async startWebhook(metrics?: { host: string; port: number }): Promise<void> {
     this.#webhook = await startPlatform({
+      ...(metrics && { metrics }),
       access: { server: this.plane.url, ca: this.plane.ca, auth: { kind: "token", token: "platform-token" } },
       operations: ["webhook"],
       data: join(this.folder, "webhook"),

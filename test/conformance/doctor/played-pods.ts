@@ -101,14 +101,14 @@ async function mountSecrets(
   spec: ObjectOf<typeof Pod>["spec"],
 ): Promise<(text: string) => string> {
   const paths = new Map<string, string>();
-  for (const { name, secret } of spec?.volumes ?? []) {
-    const mount = spec?.containers[0]?.volumeMounts?.find((one) => one.name === name);
-    if (!mount || secret?.secretName === undefined) continue;
-    const { data = {} } = await admin.get(Secret, { namespace: SYSTEM_NAMESPACE, name: secret.secretName });
+  for (const { name, mountPath } of spec?.containers[0]?.volumeMounts ?? []) {
+    const secretName = spec?.volumes?.find((volume) => volume.name === name)?.secret?.secretName;
+    if (secretName === undefined) continue;
+    const { data = {} } = await admin.get(Secret, { namespace: SYSTEM_NAMESPACE, name: secretName });
     const here = join(folder, name);
     mkdirSync(here, { recursive: true });
     for (const [key, value] of Object.entries(data)) writeFileSync(join(here, key), Buffer.from(value, "base64"));
-    paths.set(mount.mountPath, here);
+    paths.set(mountPath, here);
   }
   return (text) => [...paths].reduce((all, [there, here]) => all.replace(there, here), text);
 }

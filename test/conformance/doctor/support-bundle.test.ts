@@ -3,6 +3,7 @@ import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
+import { networkInterfaces } from "node:os";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { createGunzip } from "node:zlib";
@@ -17,6 +18,7 @@ import { ServiceBroker } from "../../../crds/service-broker/service-broker.ts";
 import { Task } from "../../../crds/task/task.ts";
 import { Deployment, Event, Namespace, Pod, Secret } from "../../../kube/api/builtin.ts";
 import { whyNoBinaries, whyNoControlPlane } from "../../cluster/binaries.ts";
+import { freePort } from "../../cluster/free-port.ts";
 import { whyNoRegistry } from "../../cluster/registry.ts";
 import { DoctorWorld } from "./doctor-world.ts";
 
@@ -125,6 +127,7 @@ describe.skipIf(reason)("cup support-bundle", () => {
     });
     await plantInPlatform();
     await plantInLogs();
+    await serveMetrics();
   }
 
   async function plantInPlatform(): Promise<void> {
@@ -174,6 +177,16 @@ describe.skipIf(reason)("cup support-bundle", () => {
         },
       },
     );
+  }
+
+  /** API servers call no pod on loopback. */
+  async function serveMetrics(): Promise<void> {
+    const addresses = Object.values(networkInterfaces()).flatMap((all = []) => all);
+    const host = addresses.find(({ family, internal }) => family === "IPv4" && !internal)?.address ?? "";
+    const metrics = { host, port: await freePort() };
+    await world.stopWebhook();
+    await world.startWebhook(metrics);
+    await world.createScrapedPod("cupola-webhook-scraped", metrics);
   }
 
   async function plantInLogs(): Promise<void> {
@@ -250,8 +263,9 @@ describe.skipIf(reason)("cup support-bundle", () => {
       expect(log).toContain('"endpoint":"GET /v3/apps/:guid","status":502');
       expect(files.get("logs/cupola-api/cupola.previous.log")).toContain('"msg":"ended"');
       // The test's kubelet has no processes behind it.
+      expect(files.get("metrics/cupola-webhook-scraped.txt")).toMatch(/^cupola_build_info\{version="/m);
       const failed = JSON.parse(files.get("errors.json") ?? "[]") as { file: string }[];
-      expect(failed.filter(({ file }) => !file.startsWith("readyz/"))).toEqual([]);
+      expect(failed.filter(({ file }) => !/^(?:readyz|metrics)\//.test(file))).toEqual([]);
       for (const [path, text] of [...files, ["output", output] as const])
         expect([path, found(text)]).toEqual([path, []]);
       expect((await stat(join(world.folder, "bundle.tar.gz"))).mode & 0o777).toBe(0o600);

@@ -78,6 +78,13 @@ describe("metrics of a process", () => {
     expect([answer.status, await answer.text()]).toEqual([status, expect.stringContaining(words)]);
   });
 
+  test("the header that an API server passes on to a pod takes the token, too", async () => {
+    const authorize = (token: string): Promise<Response> =>
+      fetch(url, { headers: { "x-metrics-authorization": `Bearer ${token}` }, signal: AbortSignal.timeout(10_000) });
+    const statuses = await Promise.all([SCRAPER, STRANGER].map(async (token) => (await authorize(token)).status));
+    expect(statuses).toEqual([200, 403]);
+  });
+
   test("a write is refused", async () => {
     const answer = await ask(SCRAPER, "", "POST");
     expect([answer.status, answer.headers.get("allow")]).toEqual([405, "GET, HEAD"]);
