@@ -94,8 +94,9 @@ export function registryOf(deployment: DeploymentObject): { name: string; args: 
 
 /** Why a pod has no outcome yet, in Kubernetes' words. */
 export function stateOf({ status }: ObjectOf<typeof Pod>): string {
-  const condition = status?.conditions?.find(({ status: is, message }) => is === "False" && message);
-  return containerState(status?.containerStatuses?.[0]?.state) || (condition?.message ?? status?.phase ?? "Pending");
+  const { conditions = [], containerStatuses = [], phase = "Pending" } = status ?? {};
+  const condition = conditions.find(({ status: is, message }) => is === "False" && message);
+  return containerState(containerStatuses[0]?.state) || (condition?.message ?? phase);
 }
 
 type ContainerState = NonNullable<NonNullable<ObjectOf<typeof Pod>["status"]>["containerStatuses"]>[number]["state"];

@@ -1,7 +1,7 @@
 // Starts the pods of a probe in cupola-system, waits for their last messages, and removes them.
 import { randomBytes } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
-import { z } from "zod";
+import type { z } from "zod";
 import { BackendClass } from "../../../crds/backend-class/backend-class.ts";
 import { SYSTEM_NAMESPACE } from "../../../crds/groups.ts";
 import { NetworkPolicy, Pod, type Deployment } from "../../../kube/api/builtin.ts";

@@ -16,6 +16,8 @@ const ROOT = join(import.meta.dirname, "..", "..", "..");
 const ADDRESS = "127.84.71.72";
 const POLL_MS = 200;
 
+type PodSpec = NonNullable<ObjectOf<typeof Pod>["spec"]>;
+
 export interface PlayedPods {
   enforces: boolean;
   stop(): Promise<void>;
@@ -54,9 +56,10 @@ async function startPod(
   { admin, folder, pods }: { admin: KubeClient; folder: string; pods: PlayedPods },
   { metadata: { name }, spec }: ObjectOf<typeof Pod>,
 ): Promise<ChildProcess> {
-  const container = spec?.containers[0];
+  const { containers } = spec ?? { containers: [] };
+  const [container] = containers;
   const result = join(folder, `${name}.json`);
-  const mounted = await mountSecrets(admin, join(folder, name), spec);
+  const mounted = await mountSecrets(admin, join(folder, name), { containers, ...spec });
   const [role = "", ...args] = (container?.args ?? []).map(mounted);
   const more = role === "listen" ? [`--host=${ADDRESS}`] : [`--result=${result}`];
   const played = role === "listen" && pods.enforces ? args.map(closePort) : args;
@@ -98,17 +101,20 @@ async function setStatus(admin: KubeClient, name: string, status: Record<string,
 async function mountSecrets(
   admin: KubeClient,
   folder: string,
-  spec: ObjectOf<typeof Pod>["spec"],
+  { volumes = [], containers }: PodSpec,
 ): Promise<(text: string) => string> {
   const paths = new Map<string, string>();
-  for (const { name, mountPath } of spec?.containers[0]?.volumeMounts ?? []) {
-    const secretName = spec?.volumes?.find((volume) => volume.name === name)?.secret?.secretName;
-    if (secretName === undefined) continue;
-    const { data = {} } = await admin.get(Secret, { namespace: SYSTEM_NAMESPACE, name: secretName });
+  for (const { name, mountPath } of containers[0]?.volumeMounts ?? []) {
     const here = join(folder, name);
-    mkdirSync(here, { recursive: true });
-    for (const [key, value] of Object.entries(data)) writeFileSync(join(here, key), Buffer.from(value, "base64"));
+    await writeSecret(admin, here, volumes.find((volume) => volume.name === name)?.secret?.secretName);
     paths.set(mountPath, here);
   }
   return (text) => [...paths].reduce((all, [there, here]) => all.replace(there, here), text);
+}
+
+async function writeSecret(admin: KubeClient, folder: string, name: string | undefined): Promise<void> {
+  if (name === undefined) return;
+  const { data = {} } = await admin.get(Secret, { namespace: SYSTEM_NAMESPACE, name });
+  mkdirSync(folder, { recursive: true });
+  for (const [key, value] of Object.entries(data)) writeFileSync(join(folder, key), Buffer.from(value, "base64"));
 }
