@@ -122,7 +122,7 @@ export interface Facts {
   objects: readonly ObjectRow[];
   /** The command may start pods and try what they can do. */
   isProbing: boolean;
-  /** Of a pod with the platform's login; undefined where nothing was tried. */
+  /** By a pod with the platform's login; undefined where nothing was tried. */
   registryProbe: (RegistryOutcome & { registryName: string; builderImageName?: string }) | undefined;
   /** Undefined where nothing was tried. */
   networkProbe: { isEnforced: boolean } | undefined;

@@ -21,7 +21,7 @@ export function metricsPortOf(spec: ObjectOf<typeof Pod>["spec"]): number[] {
   return ports.filter(({ name }) => name === PORT_NAME).map(({ containerPort }) => containerPort);
 }
 
-/** One token for all pods. The text that the function returns has the metrics of Cupola and of Node alone. */
+/** A single token serves all pods. The text that the function returns has the metrics of Cupola and of Node alone. */
 export function newScraper(kube: KubeClient, signal: AbortSignal): (pod: string, port: number) => Promise<string> {
   const call = { signal, deadlineMs: DEADLINE_MS };
   let token: Promise<string> | undefined;

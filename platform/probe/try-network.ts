@@ -10,7 +10,7 @@ const PAUSE_MS = 500;
 const OPEN_DEADLINE_MS = 30_000;
 /** A network may take seconds to enforce a new policy. */
 const CLOSED_DEADLINE_MS = 15_000;
-/** One lost connection is no policy. */
+/** A single lost connection is no policy. */
 const REFUSALS = 2;
 
 /** Accepts connections, and ends each at once, until this process is told to stop. */

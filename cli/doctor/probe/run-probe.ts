@@ -30,7 +30,7 @@ type PodObject = ObjectOf<typeof Pod>;
 
 const POD_DEADLINE_MS = 100_000;
 const POLL_MS = 500;
-/** What is older was left by a command that was killed. */
+/** A killed command leaves its pods: those older than this. */
 const LEFT_MS = 600_000;
 
 /** Undefined without a registry. @throws CouldNotLook */

@@ -12,7 +12,7 @@ import type { KubeClient } from "../../../kube/client/client.ts";
 import { ignoreGone } from "../../../kube/client/ignore-gone.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..", "..");
-/** Of this machine alone, and nobody else's. */
+/** A loopback address that nobody else uses. */
 const ADDRESS = "127.84.71.72";
 const POLL_MS = 200;
 

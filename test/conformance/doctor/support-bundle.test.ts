@@ -3,7 +3,6 @@ import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
-import { networkInterfaces } from "node:os";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { createGunzip } from "node:zlib";
@@ -20,6 +19,7 @@ import { Deployment, Event, Namespace, Pod, Secret } from "../../../kube/api/bui
 import { whyNoBinaries, whyNoControlPlane } from "../../cluster/binaries.ts";
 import { freePort } from "../../cluster/free-port.ts";
 import { whyNoRegistry } from "../../cluster/registry.ts";
+import { ownAddress } from "../own-address.ts";
 import { DoctorWorld } from "./doctor-world.ts";
 
 const CUP = join(import.meta.dirname, "..", "..", "..", "cli", "cup.ts");
@@ -179,11 +179,8 @@ describe.skipIf(reason)("cup support-bundle", () => {
     );
   }
 
-  /** API servers call no pod on loopback. */
   async function serveMetrics(): Promise<void> {
-    const addresses = Object.values(networkInterfaces()).flatMap((all = []) => all);
-    const host = addresses.find(({ family, internal }) => family === "IPv4" && !internal)?.address ?? "";
-    const metrics = { host, port: await freePort() };
+    const metrics = { host: ownAddress(), port: await freePort() };
     await world.stopWebhook();
     await world.startWebhook(metrics);
     await world.createScrapedPod("cupola-webhook-scraped", metrics);
