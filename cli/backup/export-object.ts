@@ -1,5 +1,6 @@
 // Decides whether an object is exported, and what of it. Pure.
 import { createdTimeOf, lastWriteOf, originalUidOf, originalUpdateOf } from "../../crds/origin.ts";
+import { EVENT_LOGS } from "../../crds/event-logs.ts";
 import { GROUP, SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import { guidOf } from "../../crds/guid.ts";
 import { ANNOTATIONS, LABELS } from "../../crds/labels.ts";
@@ -87,7 +88,7 @@ function toMetadata(object: KubeObject): KubeObject["metadata"] {
 
 /** Its GUID as the API shows it. A web process without a label shows its app's. */
 function toGUIDLabel(object: KubeObject): Record<string, string> {
-  if (KUBERNETES_KINDS.has(object.kind) || object.kind === "Process") return {};
+  if (KUBERNETES_KINDS.has(object.kind) || EVENT_LOGS.has(object.kind) || object.kind === "Process") return {};
   return { [LABELS.guid]: guidOf(object) };
 }
 

@@ -15,7 +15,7 @@ import { Failure } from "../failure.ts";
 import type { Progress, Result } from "../output.ts";
 import { FORMAT, writeArchive, type ArchiveRecord } from "./archive.ts";
 import { chooseOrg, type OrgPlace } from "./choose-org.ts";
-import { EXPORTED_KINDS, IN_SYSTEM_NAMESPACE, LEFT_OUT_KINDS } from "./exported-kinds.ts";
+import { EXPORTED_KINDS, HISTORY_KINDS, IN_SYSTEM_NAMESPACE, listLeftOutKinds } from "./exported-kinds.ts";
 import { exportObject, SYSTEM_SECRETS } from "./export-object.ts";
 import { loadEncryptor, type Encryptor } from "./secret-key.ts";
 
@@ -29,6 +29,8 @@ export interface ExportOptions {
   key?: string;
   /** False for an export without Secrets. */
   secrets: boolean;
+  /** Audit events, too. */
+  history?: boolean;
 }
 
 /** An object may have 1.5 MiB, and a page is in memory at once. */
@@ -58,6 +60,8 @@ export async function exportPlatform(progress: Progress, options: ExportOptions)
     const output = options.output ?? `cupola-export-${exportedAt.slice(0, 19).replaceAll(":", "")}Z.jsonl.gz`;
     const counts: Counts = { exported: {}, leftOut: {} };
     const place = await readPlace(kube, options.org);
+    const hasHistory = options.history === true;
+    const kinds = [...EXPORTED_KINDS, ...(hasHistory ? HISTORY_KINDS : [])];
     const head = {
       format: FORMAT,
       version: cupolaVersion(),
@@ -65,8 +69,8 @@ export async function exportPlatform(progress: Progress, options: ExportOptions)
       ...(options.org !== undefined && { org: options.org }),
       secrets: encryptor ? "encrypted" : "left out",
     } as const;
-    await writeArchive(output, head, readAll(kube, { place, encryptor, counts, progress }));
-    return present(output, counts, encryptor !== undefined);
+    await writeArchive(output, head, readAll(kube, kinds, { place, encryptor, counts, progress }));
+    return present(output, counts, { hasSecrets: encryptor !== undefined, hasHistory });
   } catch (error) {
     if (!isGone(error)) throw error;
     throw new Failure("a list changed for so long that Kubernetes gave it up", { next: "export again", cause: error });
@@ -125,8 +129,12 @@ interface Reading {
   progress: Progress;
 }
 
-async function* readAll(kube: KubeClient, reading: Reading): AsyncGenerator<ArchiveRecord> {
-  for (const ref of EXPORTED_KINDS) {
+async function* readAll(
+  kube: KubeClient,
+  kinds: readonly ResourceRef[],
+  reading: Reading,
+): AsyncGenerator<ArchiveRecord> {
+  for (const ref of kinds) {
     if (ref.kind === Secret.kind && !reading.encryptor) continue;
     yield* readKind(kube, ref, reading);
     const count = reading.counts.exported[ref.kind];
@@ -176,10 +184,15 @@ function count(counts: Record<string, number>, key: string): void {
 }
 
 /** Pure. */
-function present(output: string, { exported, leftOut }: Counts, hasSecrets: boolean): Result {
+function present(
+  output: string,
+  { exported, leftOut }: Counts,
+  { hasSecrets, hasHistory }: { hasSecrets: boolean; hasHistory: boolean },
+): Result {
+  const leftOutKinds = listLeftOutKinds(hasHistory);
   const total = Object.values(exported).reduce((sum, one) => sum + one, 0);
   return {
-    json: { output, objects: total, exported, leftOut, leftOutKinds: LEFT_OUT_KINDS, secrets: hasSecrets },
+    json: { output, objects: total, exported, leftOut, leftOutKinds, secrets: hasSecrets },
     text: [
       `${output}: ${total} objects${hasSecrets ? ", Secrets encrypted" : ", without Secrets"}`,
       ...Object.entries(leftOut).map(([reason, number]) => `left out: ${number} × ${reason}`),

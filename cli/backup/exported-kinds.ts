@@ -2,6 +2,7 @@
 import { Adjustment } from "../../crds/adjustment/adjustment.ts";
 import { App } from "../../crds/app/app.ts";
 import { AppPolicy } from "../../crds/app-policy/app-policy.ts";
+import { AuditLog } from "../../crds/audit-log/audit-log.ts";
 import { Build } from "../../crds/build/build.ts";
 import { Buildpack } from "../../crds/buildpack/buildpack.ts";
 import { Domain } from "../../crds/domain/domain.ts";
@@ -70,7 +71,12 @@ export const EXPORTED_KINDS: readonly ResourceRef[] = [
   Secret,
 ];
 
-const BY_KIND: ReadonlyMap<string, ResourceRef> = new Map(EXPORTED_KINDS.map((ref) => [ref.kind, ref]));
+/** Kinds that an export has with `--history` alone. Usage begins anew on the other platform. */
+export const HISTORY_KINDS: readonly ResourceRef[] = [AuditLog];
+
+const BY_KIND: ReadonlyMap<string, ResourceRef> = new Map(
+  [...EXPORTED_KINDS, ...HISTORY_KINDS].map((ref) => [ref.kind, ref]),
+);
 
 export function findExportedKind(kind: string): ResourceRef | undefined {
   return BY_KIND.get(kind);
@@ -78,7 +84,7 @@ export function findExportedKind(kind: string): ResourceRef | undefined {
 
 /** Kinds whose objects may be in the system namespace, besides Secrets. */
 export const IN_SYSTEM_NAMESPACE: ReadonlySet<string> = new Set(
-  [...SYSTEM_KINDS, Domain, ServiceBroker, ServiceOffering, ServicePlan].map(({ kind }) => kind),
+  [...SYSTEM_KINDS, Domain, ServiceBroker, ServiceOffering, ServicePlan, AuditLog].map(({ kind }) => kind),
 );
 
 /** Kinds of which an installation has objects of its own, which take over what the export says of them. */
@@ -93,6 +99,7 @@ export const KUBERNETES_KINDS: ReadonlySet<string> = new Set([RoleBinding, Secre
 const MADE_AGAIN = "controllers make it again of what is exported";
 const OF_INSTALLATION = "it belongs to the installation: the chart and its operator make it";
 const HISTORY = "history: it says what happened there";
+const USAGE = "usage begins anew: it says what that platform ran";
 
 /** Reasons by kind. */
 export const LEFT_OUT_KINDS: Readonly<Record<string, string>> = {
@@ -110,6 +117,12 @@ export const LEFT_OUT_KINDS: Readonly<Record<string, string>> = {
   ClusterBundle: OF_INSTALLATION,
   PolicyTemplate: "operator policy: apply its files before the import",
   AuditLog: HISTORY,
-  UsageLog: HISTORY,
-  ServiceUsageLog: HISTORY,
+  UsageLog: USAGE,
+  ServiceUsageLog: USAGE,
 };
+
+/** Without the kinds that the export has by `--history`. */
+export function listLeftOutKinds(hasHistory: boolean): Record<string, string> {
+  const history = new Set(hasHistory ? HISTORY_KINDS.map(({ kind }) => kind) : []);
+  return Object.fromEntries(Object.entries(LEFT_OUT_KINDS).filter(([kind]) => !history.has(kind)));
+}

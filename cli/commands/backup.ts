@@ -17,6 +17,7 @@ export function addBackup(program: Command): void {
     .option("--org <name>", "only this org")
     .option("--key <file>", "public key (PEM: X25519, EC or RSA) that Secrets are encrypted to")
     .option("--no-secrets", "leave Secrets out")
+    .option("--history", "audit events, too")
     .option(...KUBECONFIG)
     .option(...CONTEXT)
     .action(

@@ -187,6 +187,7 @@ describe(`an export from a ${chosenPlatformKind()}`, () => {
     const said = await stage.cupJson<{ exported: Record<string, number>; leftOutKinds: object }>(
       "export",
       ...access(stage),
+      "--history",
       "--key",
       join(folder, "backup.pub"),
       "-o",
@@ -200,6 +201,7 @@ describe(`an export from a ${chosenPlatformKind()}`, () => {
       Rollout: 1,
     });
     expect(said.leftOutKinds).toHaveProperty("LRP");
+    expect(said.leftOutKinds).not.toHaveProperty("AuditLog");
     const { output } = await runCommand(["gzip", "-dc", ARCHIVE], { cwd: folder, deadlineMs: 20_000 });
     for (const secret of ["hidden", btoa("hidden"), btoa(broker.password)]) expect(output).not.toContain(secret);
   });
@@ -212,7 +214,7 @@ describe("an export of one org", () => {
     const args = [...access(stage), "--no-secrets", "-o", one];
     const said = await stage.cupJson<{ exported: Record<string, number> }>("export", "--org", "acme", ...args);
     expect(said.exported).toMatchObject({ Org: 1, Space: 3, App: 3, SpaceQuota: 1, Domain: 1 });
-    for (const kind of ["Stack", "Buildpack", "ServiceBroker", "Secret"])
+    for (const kind of ["Stack", "Buildpack", "ServiceBroker", "Secret", "AuditLog"])
       expect(said.exported).not.toHaveProperty(kind);
     const { code, output } = await stage.cup("export", "--org", "none", ...args);
     expect([code, output]).toEqual([1, expect.stringContaining("there is no org none")]);
@@ -255,6 +257,16 @@ describe(`its import into an empty ${chosenPlatformKind()}`, () => {
     expect(broker.requests().slice(asked)).toEqual([]);
     const { output: runs } = await stage.kubectl("get", "taskruns,stagings", "-A", "-o", "name");
     expect(runs.trim()).toBe("");
+  });
+
+  test("audit events of before are there as they were", async () => {
+    const path = "/v3/audit_events?per_page=5000";
+    const eventsOf = (text: string): Named[] => (JSON.parse(text.replace(/^\d+ /, "")) as Page<Named>).resources;
+    const events = eventsOf(before.get(path) ?? "");
+    expect(events.length).toBeGreaterThan(20);
+    const { text } = await apiOf(stage).send("GET", path);
+    const byGUID = new Map(eventsOf(text.replaceAll(stage.url, "BASE")).map((event) => [event.guid, event]));
+    expect(events.map(({ guid }) => byGUID.get(guid))).toEqual(events);
   });
 
   test("network policies are there, and know the apps of this platform", async () => {

@@ -156,7 +156,7 @@ async function startReplica(replica: Replica, { home, publicPort, operations }: 
     });
     await body.dump();
     if (statusCode !== 200) throw new Error(`a replica answers ${statusCode}`);
-  }, 60_000);
+  }, 180_000);
   if (hasExited(child))
     throw new Error(`a replica ended by itself:\n${readFileSync(join(home, "cupola.log"), "utf8").slice(-4000)}`);
   replica.up = true;
