@@ -5,8 +5,10 @@ import { LRP } from "../../crds/lrp/lrp.ts";
 import { TaskRun } from "../../crds/task-run/task-run.ts";
 import { Namespace, Secret } from "../../kube/api/builtin.ts";
 import type { KubeObject } from "../../kube/api/object.ts";
-import type { ResourceRef } from "../../kube/api/resource-ref.ts";
+import { omitUndefined } from "../../kube/api/omit-undefined.ts";
+import { apiVersionOf, type ObjectOf, type ResourceRef } from "../../kube/api/resource-ref.ts";
 import type { Draft, KubeClient } from "../../kube/client/client.ts";
+import { isAlreadyExists } from "../../kube/client/errors.ts";
 import { ignoreGone } from "../../kube/client/ignore-gone.ts";
 import { defineController, type Controller, type ReconcileContext } from "../../kube/controller/controller.ts";
 import { secretsOf } from "../shared/cluster-secrets.ts";
@@ -18,7 +20,11 @@ import { isOfHub } from "./plan.ts";
 const USERS = [LRP, TaskRun] as const;
 /** Namespaces whose leftovers are remembered. Those of the others stay. */
 const MAX_NAMESPACES = 10_000;
-const DEADLINE_MS = 15_000;
+/** Secrets that are removed before the users are asked for again. */
+const AT_A_TIME = 20;
+const CALL = { deadlineMs: 15_000 };
+
+type SecretObject = ObjectOf<typeof Secret>;
 
 /** Looks at each namespace now and then: no informer watches Secrets. */
 export function spokeCleanUpController(): Controller {
@@ -31,7 +37,7 @@ export function spokeCleanUpController(): Controller {
     writesStatus: false,
     writesObject: false,
     workers: 1,
-    permissions: [{ resource: Secret, verbs: ["list", "delete"] }],
+    permissions: [{ resource: Secret, verbs: ["get", "list", "create", "delete"] }],
 
     async reconcile(namespace, context) {
       const { name } = namespace.metadata;
@@ -54,7 +60,7 @@ async function listSecrets({ metadata }: KubeObject, client: KubeClient): Promis
     labelSelector: `${LABELS.hub}=${metadata.labels?.[LABELS.hub] ?? ""}`,
     // Without their values.
     metadata: true,
-    deadlineMs: DEADLINE_MS,
+    ...CALL,
   });
   return items.map(({ metadata: { name, uid = "" } }) => ({ name, uid }));
 }
@@ -63,17 +69,60 @@ function namesOf(users: readonly (readonly KubeObject[])[]): Set<string> {
   return new Set(users.flat().flatMap((user) => secretsOf(user as unknown as Draft)));
 }
 
-/** Asks the API server once more, since an LRP may just have come. */
+/** Asks the API server before and after, since an LRP may just have come: the hub finds a Secret there, and makes the LRP that uses it. */
 async function remove(
-  secrets: readonly Leftover[],
+  unused: readonly Leftover[],
   namespace: string,
   { client }: Pick<ReconcileContext, "client">,
 ): Promise<void> {
-  const lists = await Promise.all(
-    USERS.map((ref: ResourceRef) => client.list(ref, { namespace, deadlineMs: DEADLINE_MS })),
-  );
-  const used = namesOf(lists.map(({ items }) => items));
-  for (const { name, uid } of secrets)
-    if (!used.has(name))
-      await ignoreGone(client.delete(Secret, { namespace, name }, { preconditions: { uid }, deadlineMs: DEADLINE_MS }));
+  const used = await listUsed(namespace, client);
+  const secrets = unused.filter(({ name }) => !used.has(name));
+  for (let first = 0; first < secrets.length; first += AT_A_TIME)
+    await removeSome(secrets.slice(first, first + AT_A_TIME), namespace, client);
+}
+
+/** Makes those again that are used by now, and all where that is not known. */
+async function removeSome(secrets: readonly Leftover[], namespace: string, client: KubeClient): Promise<void> {
+  const removed: SecretObject[] = [];
+  let used: ReadonlySet<string> | undefined;
+  try {
+    for (const secret of secrets) {
+      const found = await removeOne(secret, namespace, client);
+      if (found) removed.push(found);
+    }
+    used = await listUsed(namespace, client);
+  } finally {
+    const kept = removed.filter(({ metadata }) => used?.has(metadata.name) ?? true);
+    await Promise.all(kept.map((secret) => restore(secret, client)));
+  }
+}
+
+/** Returns what it was. */
+async function removeOne(
+  { name, uid }: Leftover,
+  namespace: string,
+  client: KubeClient,
+): Promise<SecretObject | undefined> {
+  const found = await client.find(Secret, { namespace, name }, CALL);
+  if (found?.metadata.uid !== uid) return undefined;
+  await ignoreGone(client.delete(Secret, { namespace, name }, { preconditions: { uid }, ...CALL }));
+  return found;
+}
+
+async function restore({ metadata, type, data, immutable }: SecretObject, client: KubeClient): Promise<void> {
+  const { namespace, name, labels } = metadata;
+  const draft = {
+    apiVersion: apiVersionOf(Secret),
+    kind: Secret.kind,
+    metadata: { ...(namespace !== undefined && { namespace }), name, ...(labels && { labels }) },
+    ...omitUndefined({ type, data, immutable }),
+  };
+  await client.create(Secret, draft, CALL).catch((error: unknown) => {
+    if (!isAlreadyExists(error)) throw error;
+  });
+}
+
+async function listUsed(namespace: string, client: KubeClient): Promise<Set<string>> {
+  const lists = await Promise.all(USERS.map((ref: ResourceRef) => client.list(ref, { namespace, ...CALL })));
+  return namesOf(lists.map(({ items }) => items));
 }

@@ -47,8 +47,11 @@ export interface OwnedObjects {
   sync(owner: ChildOwner, drafts: readonly Draft[], verifyReads?: () => Promise<void>): Promise<void>;
   /** Creates absent objects by server-side apply without force, or by a plain create, but for those in another namespace than the owner's that is being deleted. */
   createOnce(owner: KubeObject, drafts: readonly Draft[], verb?: CreateVerb): Promise<void>;
-  /** Creates absent objects that carry the marks of their own owners, unless something foreign has their name. Others are left alone. */
-  ensure(drafts: readonly Draft[]): Promise<void>;
+  /**
+   * Creates absent objects that carry the marks of their own owners, unless something foreign has their name. Others are left alone. Returns the
+   * unwatched ones that were there: whoever removes unused ones may be about to.
+   */
+  ensure(drafts: readonly Draft[]): Promise<Draft[]>;
   /** Cached children of the owner, without terminating ones. @throws NotPermitted when the watch of one of them is parked: it may still exist */
   listOwnedBy(ownerId: string): OwnedChild[];
   remove(children: readonly OwnedChild[]): Promise<void>;
@@ -112,11 +115,19 @@ class OwnedObjectSet implements OwnedObjects {
     return awaitAll(drafts.map((draft) => this.#limit(() => create(draft))));
   }
 
-  async ensure(drafts: readonly Draft[]): Promise<void> {
+  async ensure(drafts: readonly Draft[]): Promise<Draft[]> {
+    const found: Draft[] = [];
     const ensureAll = (some: readonly Draft[]): Promise<void> =>
-      awaitAll(some.map((draft) => this.#limit(() => this.#ensure(draft))));
+      awaitAll(
+        some.map((draft) =>
+          this.#limit(async () => {
+            if ((await this.#ensure(draft)) === "found") found.push(draft);
+          }),
+        ),
+      );
     await ensureAll(drafts.filter(({ kind }) => kind === "Namespace"));
     await ensureAll(drafts.filter(({ kind }) => kind !== "Namespace"));
+    return found;
   }
 
   listOwnedBy(ownerId: string): OwnedChild[] {
@@ -171,7 +182,8 @@ class OwnedObjectSet implements OwnedObjects {
     if (live && isSameDraft) this.#options.onRepair?.(owner, live);
   }
 
-  async #ensure(draft: Draft): Promise<void> {
+  /** "found" for one that is not watched and was there. */
+  async #ensure(draft: Draft): Promise<"found" | undefined> {
     const { client, controller, stores, marking, unwatched = [] } = this.#options;
     const ref = unwatched.find((one) => one.kind === draft.kind && apiVersionOf(one) === draft.apiVersion);
     if (ref) return this.#ensureUnwatched(ref, draft);
@@ -181,19 +193,21 @@ class OwnedObjectSet implements OwnedObjects {
     const digest = hash("sha256", JSON.stringify(draft), "base64");
     const live = store.find(key);
     if (live || isAlreadyApplied(this.#lastWrites.get(childKey), { digest, live, store, namespace: key.namespace }))
-      return;
+      return undefined;
     const force = await marking.mayForceCreation(client, store.ref, draft);
     const answer = await client.apply(store.ref, normalize(draft), { fieldManager: marking.fieldManager, force });
     this.#lastWrites.set(childKey, { resourceVersion: versionOf(answer), digest });
+    return undefined;
   }
 
   /** Its name is a digest of its content, so one that exists is the same: it is neither read nor changed. */
-  async #ensureUnwatched(ref: ResourceRef, draft: Draft): Promise<void> {
+  async #ensureUnwatched(ref: ResourceRef, draft: Draft): Promise<"found" | undefined> {
     const { client, marking } = this.#options;
     try {
       await client.create(ref, draft, { fieldManager: marking.fieldManager });
+      return undefined;
     } catch (error) {
-      if (isAlreadyExists(error)) return;
+      if (isAlreadyExists(error)) return "found";
       if (!isForbidden(error)) throw error;
       const { message } = error;
       if (isNamespaceTerminating(error)) throw error;

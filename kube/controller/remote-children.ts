@@ -113,9 +113,11 @@ class RemoteChildSet implements RemoteChildren {
     const attached = this.#findReadable(name);
     if (!attached) return;
     try {
-      await attached.children.ensure(result.ensured?.[name] ?? []);
+      const found = await attached.children.ensure(result.ensured?.[name] ?? []);
       const drafts = result.children[name];
       if (drafts) await attached.children.sync(owner, drafts, verifyReads);
+      // They may have gone before their user came; from now on they are used.
+      await attached.children.ensure(found);
     } catch (error) {
       throw new AggregateError(flattenErrors(error).map((one) => nameCluster(name, one)));
     }

@@ -1,12 +1,13 @@
 // Children on another cluster than their owner's: marks without owner references, foreign objects untouched, and what is never pruned.
 import { pino } from "pino";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { ConfigMap, Namespace } from "../../../kube/api/builtin.ts";
+import { ConfigMap, Namespace, Secret } from "../../../kube/api/builtin.ts";
 import type { KubeObject } from "../../../kube/api/object.ts";
 import { createClusterProvider, type ClusterProvider } from "../../../kube/cache/cluster-provider.ts";
 import { createInformers } from "../../../kube/cache/informers.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
 import { createClient } from "../../../kube/client/create-client.ts";
+import { isAlreadyExists } from "../../../kube/client/errors.ts";
 import { defineController } from "../../../kube/controller/controller.ts";
 import { runControllers, type ControllerRun } from "../../../kube/controller/run-controllers.ts";
 import { CONTROLLER_SETTINGS, toRemoteMarkers } from "../../../platform/operations/controller-settings.ts";
@@ -33,6 +34,7 @@ const copier = defineController({
   selects: ({ metadata }) => metadata.name.startsWith("owner-"),
   remote: {
     owns: [ConfigMap, Namespace],
+    creates: [Secret],
     mapCluster: (_cluster, read) => read.list(ConfigMap).map((one) => one.metadata),
   },
   writesStatus: false,
@@ -45,7 +47,12 @@ const copier = defineController({
     return {
       remote: {
         owner: owner.metadata.name,
-        ensured: Object.fromEntries(Object.keys(copies).map((name) => [name, [namespaceDraft()]])),
+        ensured: Object.fromEntries(
+          Object.keys(copies).map((name) => {
+            const isMade = (clusters.find(name)?.listOwned(ConfigMap, owner.metadata.name) ?? []).length > 0;
+            return [name, [namespaceDraft(), ...(isMade ? [] : [secretDraft(owner)])]];
+          }),
+        ),
         children: Object.fromEntries(
           [...new Set([...names, ...Object.keys(copies)])].map((name) => [
             name,
@@ -79,6 +86,12 @@ function namespaceDraft(): KubeObject {
       annotations: { [markers.ownerAnnotation]: "Space acme/space" },
     },
   };
+}
+
+/** Its name is a digest of its content elsewhere. */
+function secretDraft(owner: KubeObject): KubeObject {
+  const metadata = { namespace, name: `secret-of-${owner.metadata.name}` };
+  return { apiVersion: "v1", kind: "Secret", metadata, immutable: true } as KubeObject;
 }
 
 function draft(owner: KubeObject, text = ""): KubeObject {
@@ -125,11 +138,26 @@ export function remoteChildrenTests(name: string, start: () => Promise<Server>):
         await informers.close();
       });
       await running.synced;
-      provider.engage("east", { hash: "1", connect: () => connect(onEast) });
+      provider.engage("east", { hash: "1", connect: () => takingSecretsAway(connect(onEast)) });
       provider.engage("west", { hash: "1", connect: () => connect(onWest) });
     });
     afterAll(async () => {
       for (const end of ends.splice(0).reverse()) await end();
+    });
+
+    /** Each Secret that is there already is deleted once, just after the hub has heard that it is there: as by an agent that found it unused. */
+    const taken = new Set<string>();
+    const takingSecretsAway = (client: KubeClient): KubeClient => ({
+      ...client,
+      create: (ref, object, options) =>
+        client.create(ref, object, options).catch(async (error: unknown) => {
+          const { name = "", namespace: at } = object.metadata;
+          if (isAlreadyExists(error) && !taken.has(name)) {
+            taken.add(name);
+            await client.delete(ref, { name, ...(at && { namespace: at }) });
+          }
+          throw error;
+        }),
     });
 
     const own = (owner: string, copies: string): Promise<unknown> =>
@@ -205,6 +233,16 @@ export function remoteChildrenTests(name: string, start: () => Promise<Server>):
       await eventually(async () => expect(await textOn("east", "owner-c")).toBe("1"));
       await running.idle();
       expect(await textOn("east", "owner-lost")).toBe("kept");
+    });
+
+    test("a Secret that goes while its user comes is there when the user is", async () => {
+      const secret = secretDraft({ metadata: { name: "owner-s" } } as KubeObject);
+      await spokes.east.create(Secret, secret);
+      await own("owner-s", "east=1");
+      await eventually(async () => expect(await textOn("east", "owner-s")).toBe("1"));
+      await running.idle();
+      expect([...taken]).toContain(secret.metadata.name);
+      expect(await spokes.east.find(Secret, secret.metadata)).toMatchObject({ immutable: true });
     });
 
     test("a cluster that is disengaged keeps its children, and catches up when it is engaged again", async () => {
