@@ -9,7 +9,7 @@ import type { Draft, KubeClient } from "../../kube/client/client.ts";
 import { isForbidden } from "../../kube/client/errors.ts";
 import { remoteMarking } from "../../kube/controller/child-marking.ts";
 import type { RemoteMarkers } from "../../kube/controller/controller.ts";
-import { createOwnedObjects, type ChildStore } from "../../kube/controller/owned-objects.ts";
+import { createOwnedObjects, type ChildStore, type OwnedObjects } from "../../kube/controller/owned-objects.ts";
 import { describeDraft, parseObject } from "./manifests.ts";
 
 /** Objects read at the same time. */
@@ -24,34 +24,64 @@ export interface Application {
   known: readonly string[];
 }
 
-/** @throws the error of the first object that the cluster refused, or an AggregateError; the others are applied all the same */
+/**
+ * Objects that the bundle has no more go when all others are there: what one of them replaces may be refused.
+ * @throws the error of the first object that the cluster refused, or an AggregateError; the others are applied all the same
+ */
 export async function applyBundle({ bundle, client, markers, drafts, known }: Application): Promise<void> {
-  const texts = [...new Set([...known, ...drafts.map(describeDraft)])];
-  const owned = createOwnedObjects({
-    client,
-    marking: remoteMarking(markers, ClusterBundle),
-    controller: "cluster-bundle",
-    stores: await readStores(texts, client, markers),
-    completeStores: [],
-  });
+  const names = drafts.map(describeDraft);
   // A restored backup keeps the name.
-  const id = deriveGUID("cluster-bundle", bundle.metadata.name);
-  await owned.sync({ id, object: bundle }, drafts);
+  const owner = { id: deriveGUID("cluster-bundle", bundle.metadata.name), object: bundle };
+  const ownedAmong = async (texts: readonly string[]): Promise<OwnedObjects> =>
+    createOwnedObjects({
+      client,
+      marking: remoteMarking(markers, ClusterBundle),
+      controller: "cluster-bundle",
+      stores: await readStores(texts, client, markers),
+      completeStores: [],
+    });
+  await (await ownedAmong(names)).sync(owner, drafts);
+  await (await ownedAmong(known.filter((text) => !names.includes(text)))).sync(owner, []);
+}
+
+/** Those of the objects that are there, or may be: where one cannot be read, nobody knows. */
+export async function listThere(
+  texts: readonly string[],
+  { client, markers }: Pick<Application, "client" | "markers">,
+): Promise<string[]> {
+  const there = await mapSome(texts, async (text) => {
+    const { kind, ...key } = parseObject(text);
+    const ref = BUNDLE_KINDS.find((one) => one.kind === kind);
+    if (!ref) return [];
+    try {
+      const object = await client.find(ref, key);
+      return object?.metadata.labels?.[markers.hubLabel] === markers.hub ? [text] : [];
+    } catch (error) {
+      if (isForbidden(error)) return [text];
+      throw error;
+    }
+  });
+  return there.flat();
+}
+
+/** A few at the same time, in their order. */
+async function mapSome<T>(texts: readonly string[], call: (text: string) => Promise<T>): Promise<T[]> {
+  const results: T[] = [];
+  for (let first = 0; first < texts.length; first += AT_A_TIME)
+    results.push(...(await Promise.all(texts.slice(first, first + AT_A_TIME).map(call))));
+  return results;
 }
 
 /** The objects that have the platform's label, by kind. */
 async function readStores(texts: readonly string[], client: KubeClient, markers: RemoteMarkers): Promise<ChildStore[]> {
   const found = new Map<string, KubeObject[]>();
-  for (let first = 0; first < texts.length; first += AT_A_TIME)
-    await Promise.all(
-      texts.slice(first, first + AT_A_TIME).map(async (text) => {
-        const { kind, namespace, name } = parseObject(text);
-        const ref = BUNDLE_KINDS.find((one) => one.kind === kind);
-        const object = ref && (await findReadable(client, ref, { namespace, name }));
-        if (!ref || object?.metadata.labels?.[markers.hubLabel] !== markers.hub) return;
-        found.set(resourceId(ref), [...(found.get(resourceId(ref)) ?? []), object]);
-      }),
-    );
+  await mapSome(texts, async (text) => {
+    const { kind, namespace, name } = parseObject(text);
+    const ref = BUNDLE_KINDS.find((one) => one.kind === kind);
+    const object = ref && (await findReadable(client, ref, { namespace, name }));
+    if (!ref || object?.metadata.labels?.[markers.hubLabel] !== markers.hub) return;
+    found.set(resourceId(ref), [...(found.get(resourceId(ref)) ?? []), object]);
+  });
   return BUNDLE_KINDS.map((ref) => toStore(ref, found.get(resourceId(ref)) ?? []));
 }
 

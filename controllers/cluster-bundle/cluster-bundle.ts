@@ -20,9 +20,9 @@ import {
 import { readYaml } from "../../kube/yaml/read-yaml.ts";
 import { createFactFilter } from "../shared/fact-filter.ts";
 import { isGivenUp } from "../shared/other-clusters.ts";
-import { applyBundle } from "./apply.ts";
+import { applyBundle, listThere } from "./apply.ts";
 import { describeDraft, fillIn, MAX_TEXT, splitDocuments, toDrafts } from "./manifests.ts";
-import { chooseClusters, soakLeft, toReady, valuesOf } from "./plan.ts";
+import { chooseClusters, judgeRoom, soakLeft, toReady, valuesOf } from "./plan.ts";
 import { objectKey } from "../../kube/api/object.ts";
 
 /** When the objects are read again, in case somebody changed them. */
@@ -165,34 +165,40 @@ async function applyTo(
   { drafts, content, problem }: Filled,
   { bundle, context }: { bundle: ClusterBundle; context: ReconcileContext },
 ): Promise<KeptCluster> {
-  if (problem !== undefined) return { ...withoutProblem(known), problem };
-  const refused = await tryApply(known, drafts, { bundle, context });
   const names = drafts.map(describeDraft);
-  if (refused !== undefined)
-    // It may have some of both.
-    return { ...known, objects: [...new Set([...known.objects, ...names])], problem: refused };
+  const hindrance = problem ?? judgeRoom(known, names);
+  if (hindrance !== undefined) return { ...withoutProblem(known), problem: hindrance };
+  const refused = await tryApply(known, drafts, { bundle, context });
+  if (refused !== undefined) return { ...known, ...refused };
   const since = known.content === content ? known.since : context.now().toISOString();
   return { name: known.name, ...(content !== undefined && { content }), ...(since && { since }), objects: names };
 }
 
-/** Returns why it failed; undefined when it did not. */
+/** Returns why it failed, and what is there by now, which may be some of both; undefined when it did not. */
 async function tryApply(
   { name, objects }: KeptCluster,
   drafts: readonly Draft[],
   { bundle, context }: { bundle: ClusterBundle; context: ReconcileContext },
-): Promise<string | undefined> {
+): Promise<{ problem: string; objects: string[] } | undefined> {
   const { markers } = context.clusters;
   const remote = context.clusters.find(name);
-  if (!remote || !markers) return NO_ANSWER;
+  if (!remote || !markers) return { problem: NO_ANSWER, objects };
+  const application = { bundle, client: remote.client, markers, drafts, known: objects };
   try {
-    await applyBundle({ bundle, client: remote.client, markers, drafts, known: objects });
+    await applyBundle(application);
     return undefined;
   } catch (error) {
-    const [first, ...more] = flattenErrors(error);
-    if (isUnreachable(first)) return NO_ANSWER;
-    const others = more.length > 0 ? ` (and ${more.length} more)` : "";
-    return `${messageOf(first).slice(0, MAX_PROBLEM)}${toAdvice(first)}${others}`;
+    const all = [...new Set([...objects, ...drafts.map(describeDraft)])];
+    const there = await listThere(all, application).catch(() => all);
+    return { problem: describeFailure(error), objects: there };
   }
+}
+
+function describeFailure(error: unknown): string {
+  const [first, ...more] = flattenErrors(error);
+  if (isUnreachable(first)) return NO_ANSWER;
+  const others = more.length > 0 ? ` (and ${more.length} more)` : "";
+  return `${messageOf(first).slice(0, MAX_PROBLEM)}${toAdvice(first)}${others}`;
 }
 
 function toAdvice(error: unknown): string {
@@ -215,8 +221,8 @@ async function leaveOthers(
   for (const known of bundle.status?.clusters ?? []) {
     if (wanted.includes(known.name) || isGivenUp(known.name, context.read) || isPulled(known.name, context)) continue;
     if (bundle.spec.deletion === "Orphan" || known.objects.length === 0) continue;
-    const problem = await tryApply(known, [], { bundle, context });
-    if (problem !== undefined) kept.push({ ...known, problem });
+    const refused = await tryApply(known, [], { bundle, context });
+    if (refused !== undefined) kept.push({ ...known, ...refused });
   }
   return kept;
 }

@@ -1,7 +1,7 @@
 // Which clusters are to have a ClusterBundle, and what its condition says. Pure.
 import type { Cluster } from "../../crds/cluster/cluster.ts";
 import { CLUSTER_NAME_LABEL } from "../../crds/cluster/local-cluster.ts";
-import type { ClusterBundle, KeptCluster } from "../../crds/cluster-bundle/cluster-bundle.ts";
+import { MAX_KEPT_OBJECTS, type ClusterBundle, type KeptCluster } from "../../crds/cluster-bundle/cluster-bundle.ts";
 import type { ReadyDraft } from "../../kube/controller/controller.ts";
 
 /** Names of clusters with the labels of a bundle, in the order in which changes come to them. */
@@ -33,6 +33,13 @@ export function valuesOf({ spec }: ClusterBundle, cluster: string): Record<strin
 export function soakLeft({ spec }: ClusterBundle, { since }: Pick<KeptCluster, "since">, now: Date): number {
   if (since === undefined) return 0;
   return Math.max(0, Date.parse(since) + spec.soakSeconds * 1000 - now.getTime());
+}
+
+/** The status lists all that is on a cluster, so no more comes there. Undefined where there is room for the objects with these names. */
+export function judgeRoom({ objects }: KeptCluster, names: readonly string[]): string | undefined {
+  const others = objects.filter((text) => !names.includes(text)).length;
+  if (others + names.length <= MAX_KEPT_OBJECTS) return undefined;
+  return `${others} objects of earlier manifests are there, which it took in part only, and go when it takes some whole: put manifests back that have them, and mend what it refuses`;
 }
 
 export function toReady({ wanted, pulled }: ChosenClusters, applied: number, kept: readonly KeptCluster[]): ReadyDraft {

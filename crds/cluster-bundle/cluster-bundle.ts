@@ -6,6 +6,8 @@ import { defineKind } from "../kind.ts";
 
 /** Objects of a bundle. */
 export const MAX_BUNDLE_OBJECTS = 50;
+/** Objects that it has on a cluster, with those of earlier manifests which the newest have not replaced yet. */
+export const MAX_KEPT_OBJECTS = 2 * MAX_BUNDLE_OBJECTS;
 const MAX_CLUSTERS = 100;
 
 const values = z
@@ -25,7 +27,7 @@ const keptCluster = z.object({
   since: z.string().max(64).optional().describe("When it got them (RFC 3339)."),
   objects: z
     .array(z.string().max(400))
-    .max(2 * MAX_BUNDLE_OBJECTS)
+    .max(MAX_KEPT_OBJECTS)
     .describe("Kind, namespace and name of each object there that the bundle keeps."),
   problem: z.string().max(1024).optional().describe("Why it does not have the newest manifests."),
 });

@@ -10,6 +10,9 @@ import { eventually } from "../../eventually.ts";
 
 const KEY = { namespace: SYSTEM_NAMESPACE, name: "base" };
 
+/** Twice as many fit beside another object or two, three times as many do not. */
+const MANY = 40;
+
 const manifest = (name: string, text: string): string =>
   `apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: ${name}\n  namespace: base\ndata:\n  text: "${text}"\n`;
 
@@ -88,14 +91,43 @@ describe("bundles on two clusters", () => {
     await setManifests([manifest("one", "new"), manifest("three", "3")]);
     await untilReady({ status: "False", reason: "NotApplied" });
     expect((await ready())?.message).toContain("east: ConfigMap base/three of the cluster is not this platform's");
-    expect(await contents("east")).toMatchObject({ three: "theirs" });
+    // An object stays until all that replaces it is there.
+    expect(await contents("east")).toEqual({ one: "new", two: "2", three: "theirs" });
     expect(await contents("west")).toEqual({ one: "anywhere", two: "2" });
 
     await world.spoke("east").client.delete(ConfigMap, { namespace: "base", name: "three" });
     await change({ values: { UNUSED: "y" } });
     await untilContents("east", { one: "new", three: "3" });
+    expect((await world.hub.get(ClusterBundle, KEY)).status?.clusters?.[0]?.objects).toHaveLength(2);
     await untilContents("west", { one: "new", three: "3" });
     await untilReady({ status: "True" });
+  });
+
+  test("that a cluster refuses again and again are not more there than the status has room for", async () => {
+    const many = (letter: string): string[] => [
+      ...Array.from({ length: MANY }, (_, index) => manifest(`${letter}${index}`, letter)),
+      manifest("somebodys", "ours"),
+    ];
+    const onEast = async () =>
+      (await world.hub.get(ClusterBundle, KEY)).status?.clusters?.find(({ name }) => name === "east");
+    const count = async (letter: string): Promise<number> =>
+      Object.values(await contents("east")).filter((text) => text === letter).length;
+    await world
+      .spoke("east")
+      .client.create(ConfigMap, { metadata: { namespace: "base", name: "somebodys" }, data: { text: "theirs" } });
+    await setManifests(many("a"));
+    await eventually(async () => expect(await count("a")).toBe(MANY));
+    await setManifests(many("b"));
+    await eventually(async () => expect(await count("b")).toBe(MANY));
+    await setManifests(many("c"));
+    await eventually(async () => expect((await onEast())?.problem).toContain("of earlier manifests"));
+    expect(await count("c")).toBe(0);
+    await world.spoke("east").client.delete(ConfigMap, { namespace: "base", name: "somebodys" });
+    await setManifests(many("b"));
+    await eventually(async () => expect(await count("a")).toBe(0));
+    await setManifests([manifest("one", "new"), manifest("three", "3")]);
+    await untilContents("east", { one: "new", three: "3" });
+    await untilContents("west", { one: "new", three: "3" });
   });
 
   test("wait for a while after each cluster, and pass over one that does not answer", async () => {
