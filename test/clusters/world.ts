@@ -13,7 +13,7 @@ import type { Condition, KubeObject } from "../../kube/api/object.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { createClient } from "../../kube/client/create-client.ts";
 import { applyObjects, installManifests } from "../../platform/install.ts";
-import { startEmbedded } from "../conformance/embedded-server.ts";
+import { startEmbedded, type EmbeddedServer } from "../conformance/embedded-server.ts";
 import type { Server } from "../conformance/kubernetes/suite.ts";
 import { expect } from "vitest";
 import { eventually } from "../eventually.ts";
@@ -34,6 +34,7 @@ export interface Spoke {
 
 export interface World {
   hub: KubeClient;
+  hubServer: EmbeddedServer;
   hubRunner: PlayedRunner;
   spokes: ReadonlyMap<string, Spoke>;
   spoke(name: string): Spoke;
@@ -90,6 +91,7 @@ async function start(
   }
   return {
     hub,
+    hubServer: server,
     hubRunner,
     spokes,
     spoke(name) {
