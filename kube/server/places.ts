@@ -1,6 +1,8 @@
 // Bounds how many of each key are under way at once.
 
 export interface Places {
+  /** Places of each key. */
+  max: number;
   /** Undefined when all places of the key are taken; else the function that gives it back, of which only the first call counts. */
   take(key: string): (() => void) | undefined;
 }
@@ -13,6 +15,7 @@ export function createPlaces(max: number): Places {
     else taken.delete(key);
   };
   return {
+    max,
     take(key) {
       if ((taken.get(key) ?? 0) >= max) return undefined;
       add(key, 1);

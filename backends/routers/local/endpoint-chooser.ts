@@ -11,6 +11,8 @@ export const maxRequestsPerInstance = 500;
 
 /** Chooses among a route's endpoints, and keeps the bound of each instance. */
 export interface EndpointChooser {
+  /** Requests that one endpoint may have under way. */
+  maxRequests: number;
   /**
    * The next in turn, the least busy one, or the one that `hashed` leads to, as the route says. It counts one request more until `release`; `busy` when the
    * rest have all they may have; undefined when all were tried. `hashed` is the value of the route's hash header.
@@ -47,6 +49,7 @@ export function createEndpointChooser(maxRequests = maxRequestsPerInstance): End
     return candidates[turn % candidates.length];
   };
   return {
+    maxRequests,
     acquire(route, endpoints, tried, hashed) {
       const untried = endpoints.filter((endpoint) => !tried.has(endpoint));
       const free = untried.filter((endpoint) => load(endpoint) < maxRequests);

@@ -64,6 +64,16 @@ export const routerResponses = {
     error: "connection_limit_reached",
     text: `503 Service Unavailable: Each instance of app ${app} has ${limit} requests under way, the most that one takes. Scale the app, or see why it does not answer: cf logs ${app} --recent`,
   }),
+  appBusy: (app: string, limit: number): RouterResponse => ({
+    status: 503,
+    error: "connection_limit_reached",
+    text: `503 Service Unavailable: App ${app} has ${limit} requests of routes with a route service under way, the most that this proxy sends to one app. See why it does not answer: cf logs ${app} --recent`,
+  }),
+  spaceBusy: (limit: number): RouterResponse => ({
+    status: 503,
+    error: "connection_limit_reached",
+    text: `503 Service Unavailable: The routes of this space that have a route service have ${limit} requests under way, the most that this proxy takes of one space, on their way to the service and back. See why the service or the apps do not answer.`,
+  }),
   failed: (endpoint: Endpoint | undefined, app: string, reason: string): RouterResponse => ({
     status: 502,
     error: `endpoint_failure (${reason})`,

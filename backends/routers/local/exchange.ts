@@ -10,7 +10,6 @@ import {
   type EndpointChooser,
   filterEndpoints,
   type InstanceSelector,
-  maxRequestsPerInstance,
   readInstanceSelector,
 } from "./endpoint-chooser.ts";
 import { hostOf, type RequestFacts } from "./headers.ts";
@@ -31,6 +30,8 @@ export interface RouterContext {
   keyring: RouteServiceKeyring;
   /** Bounds the requests at route services, by route. */
   servicePlaces: Places;
+  /** Bounds the requests of a space under way, by its namespace. A router that serves one person has none. */
+  spacePlaces?: Places;
   /** Whether an ingress controller passes the requests on: it knows the client's scheme, and endpoints are Services. */
   behindIngress?: true;
 }
@@ -72,6 +73,8 @@ interface ExchangeState {
   held?: Endpoint;
   /** Gives the place at the route service back. */
   leaveService?: () => void;
+  /** Gives the place of the space back. */
+  leaveSpace?: () => void;
   match?: Match;
   /** Why the last instance refused. */
   reason?: string;
@@ -109,6 +112,8 @@ export function beginExchange(context: RouterContext, request: IncomingMessage):
     next() {
       const found = findEndpoints(context, request, host);
       if ("status" in found) return endedMeanwhile(state) ?? found;
+      const crowded = enterSpace(context, state, found.match);
+      if (crowded) return crowded;
       const first = findServiceStep(context, state, { match: found.match, request, facts });
       return first ?? takeEndpoint(context, state, { ...found, hashed: hashedValue(found.match, request), sticky });
     },
@@ -120,8 +125,7 @@ export function beginExchange(context: RouterContext, request: IncomingMessage):
       if (state.finished) return;
       state.finished = true;
       const endpoint = state.current?.endpoint;
-      if (state.held) context.chooser.release(state.held);
-      state.leaveService?.();
+      giveBack(context, state);
       const source = (endpoint ?? state.match?.route.destinations[0])?.appGUID;
       if (source === undefined) return;
       const times = toTimes(started, upstream);
@@ -139,9 +143,26 @@ export function beginExchange(context: RouterContext, request: IncomingMessage):
   };
 }
 
+/** The places that the request takes. */
+function giveBack({ chooser }: RouterContext, { held, leaveService, leaveSpace }: ExchangeState): void {
+  if (held) chooser.release(held);
+  leaveService?.();
+  leaveSpace?.();
+}
+
 function schemeOf({ behindIngress }: RouterContext, { socket, headers }: IncomingMessage): RequestFacts["scheme"] {
   const isTLS = behindIngress ? headers["x-forwarded-proto"] === "https" : "encrypted" in socket;
   return isTLS ? "https" : "http";
+}
+
+/** No space's requests make those of others wait. Undefined where the request has a place. */
+function enterSpace({ spacePlaces }: RouterContext, state: ExchangeState, match: Match): RouterResponse | undefined {
+  if (!spacePlaces || state.leaveSpace) return undefined;
+  state.match = match;
+  const leave = spacePlaces.take(match.route.space);
+  if (!leave) return routerResponses.spaceBusy(spacePlaces.max);
+  state.leaveSpace = leave;
+  return undefined;
 }
 
 /** Undefined for a request that goes to an instance, without the headers of the service. */
@@ -173,7 +194,7 @@ interface Candidates {
 
 /** The next instance with room, in place of the one that refused. */
 function takeEndpoint(
-  { chooser }: RouterContext,
+  { chooser, behindIngress }: RouterContext,
   state: ExchangeState,
   { match, endpoints, hashed, sticky }: Candidates,
 ): Target | RouterResponse {
@@ -183,11 +204,16 @@ function takeEndpoint(
   delete state.held;
   const endpoint =
     tried.size < maxTries ? acquireEndpoint(chooser, tried, { match, endpoints, hashed, sticky }) : undefined;
-  if (endpoint === "busy") return routerResponses.busy(appOf(match, undefined), maxRequestsPerInstance);
+  if (endpoint === "busy") return busyResponse(appOf(match, undefined), chooser, behindIngress);
   if (!endpoint) return noneLeft(state, { match, endpoint: previous?.endpoint });
   tried.add(endpoint);
   state.held = endpoint;
   return (state.current = { match, endpoint });
+}
+
+/** Behind an ingress controller endpoints are Services, and the bound is the whole app's. */
+function busyResponse(app: string, { maxRequests }: EndpointChooser, behindIngress = false): RouterResponse {
+  return behindIngress ? routerResponses.appBusy(app, maxRequests) : routerResponses.busy(app, maxRequests);
 }
 
 function noneLeft({ reason = "no instance is left" }: ExchangeState, { match, endpoint }: Tried): RouterResponse {

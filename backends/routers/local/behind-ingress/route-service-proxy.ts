@@ -20,6 +20,8 @@ import { forwardUpgrade } from "../upgrade.ts";
 
 /** Requests under way to one Service of an app. */
 const MAX_REQUESTS = 2_000;
+/** Requests of one space under way. Each that its service sends back counts twice: one route may have all that its service gets at once. */
+const MAX_REQUESTS_OF_SPACE = 2 * maxRequestsPerService;
 const REQUEST_TIMEOUT_MS = 900_000;
 
 export interface RouteServiceProxyOptions {
@@ -37,6 +39,15 @@ export interface RouteServiceProxy {
   isReady(): boolean;
   /** Ends connections to services and apps; requests under way are cut off. */
   stop(): Promise<void>;
+}
+
+/** Bounds of the requests under way: to an app, at a route's service, and of a space. */
+function createBounds(): Pick<RouterContext, "chooser" | "servicePlaces" | "spacePlaces"> {
+  return {
+    chooser: createEndpointChooser(MAX_REQUESTS),
+    servicePlaces: createPlaces(maxRequestsPerService),
+    spacePlaces: createPlaces(MAX_REQUESTS_OF_SPACE),
+  };
 }
 
 /** Begins to follow routes and Services at once. */
@@ -60,11 +71,10 @@ export function createRouteServiceProxy({
     (known ||= bindings.store.synced && services.store.synced && keyring.keys() !== undefined);
   const context: RouterContext = {
     table,
-    chooser: createEndpointChooser(MAX_REQUESTS),
     telemetry: { log: () => undefined },
     isSynced: isReady,
     keyring,
-    servicePlaces: createPlaces(maxRequestsPerService),
+    ...createBounds(),
     behindIngress: true,
   };
   const dispatchers = createDispatchers({ maxRequests: MAX_REQUESTS, connectToService });
