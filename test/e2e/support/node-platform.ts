@@ -53,7 +53,7 @@ export interface NodePlatformOptions {
   replicas?: number;
   /** The chart's `resources`, by part; its own unless said. */
   resources?: Record<string, object>;
-  /** Replicas of the API and of the controllers, where they differ from those of other parts: all parts three times do not fit on two cores. */
+  /** Replicas of the API and of the controllers, where they differ from those of other parts: all parts three times do not fit on two cores. Smaller requests would, and starve: replicas that get no processor lose their Leases. */
   coreReplicas?: number;
   /** Begins with image and chart of this commit, where git has it. Those of the checkout unless said. */
   from?: string;
@@ -106,7 +106,7 @@ export async function startNodePlatform({
   try {
     const values = {
       ...toValues(node, front.port, { internalDNS, isEnforced: parts.networkPolicy }),
-      ...{ replicas, resources: { ...coreResources(coreReplicas), ...resources } },
+      ...{ replicas, resources },
     };
     const checkout = from === undefined ? undefined : await checkOut(home, from);
     await operator.pushCupola(`${CUPOLA_IMAGE}:${TAG}`, checkout);
@@ -125,12 +125,6 @@ export async function startNodePlatform({
 }
 
 const CORE = ["api", "controllers"] as const;
-
-/** The chart's requests are for machines of production. */
-function coreResources(replicas: number | undefined): object {
-  const small = { requests: { cpu: "10m", memory: "64Mi" } };
-  return replicas === undefined ? {} : Object.fromEntries(CORE.map((name) => [name, small]));
-}
 
 async function scaleCore(operator: Operator, replicas: number | undefined): Promise<void> {
   if (replicas === undefined) return;
