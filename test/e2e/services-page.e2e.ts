@@ -4,6 +4,7 @@ import { delimiter, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { runCommand } from "../../scripts/run-command.ts";
 import { findProgram } from "../find-program.ts";
+import { TEST_CATALOG } from "../service-broker/behaviour.ts";
 import { startTestBroker, type TestBroker } from "../service-broker/test-broker.ts";
 import { whyNoCf } from "./support/cf.ts";
 import { whyNoPostgres } from "./support/postgres.ts";
@@ -12,8 +13,8 @@ import type { TestPlatform } from "./support/test-platform.ts";
 
 const CHECKOUT = join(import.meta.dirname, "..", "..");
 const PAGE = readFileSync(join(CHECKOUT, "docs", "services.md"), "utf8");
-const BLOCKS = [...PAGE.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map(([, text = ""]) => text);
-const COMMANDS = BLOCKS.flatMap((text) => text.split("\n").filter(Boolean));
+const BLOCKS = [...PAGE.matchAll(/^ *```sh\n([\s\S]*?)^ *```$/gm)].map(([, text = ""]) => text);
+const COMMANDS = BLOCKS.flatMap((text) => text.split("\n").map((line) => line.trim())).filter(Boolean);
 const reason = whyNoCf() ?? whyNoPostgres();
 
 test("the page is read as it is meant", () => {
@@ -24,10 +25,15 @@ test("the page is read as it is meant", () => {
 describe.skipIf(reason)(`the commands of docs/services.md${reason ? `: ${reason}` : ""}`, () => {
   let stage: TestPlatform;
   let broker: TestBroker;
+  /** The operator's, whose offering is another one. */
+  let caches: TestBroker;
   let env: Record<string, string>;
 
   beforeAll(async () => {
-    [stage, broker] = await Promise.all([startTestPlatform(), startTestBroker()]);
+    [stage, broker, caches] = await Promise.all([startTestPlatform(), startTestBroker(), startTestBroker()]);
+    const [service] = TEST_CATALOG.services;
+    const plans = [{ id: "cache-small", name: "small", description: "A small one" }];
+    caches.set({ catalog: { services: [{ ...service, id: "cache-id", name: "cache", plans }] } });
     const programs = join(stage.home, "programs");
     mkdirSync(programs);
     writeFileSync(
@@ -45,6 +51,9 @@ describe.skipIf(reason)(`the commands of docs/services.md${reason ? `: ${reason}
       KUBECONFIG: stage.kubeconfig,
       CF_HOME: stage.home,
       NO_COLOR: "1",
+      BROKER_USER: caches.username,
+      BROKER_PASSWORD: caches.password,
+      BROKER_URL: caches.url,
     };
     writeFileSync(join(stage.home, "db.json"), '{"uri": "postgres://u:p@db.example.com/shop"}');
     const { url, username, password } = broker;
@@ -58,7 +67,7 @@ describe.skipIf(reason)(`the commands of docs/services.md${reason ? `: ${reason}
       await run(command);
   }, 240_000);
   afterAll(async () => {
-    await broker?.close();
+    await Promise.all([broker?.close(), caches?.close()]);
     await stage?.stop();
   });
 
@@ -75,6 +84,7 @@ describe.skipIf(reason)(`the commands of docs/services.md${reason ? `: ${reason}
   test("the app runs, with what the page has left it", async () => {
     expect((await stage.get("shop.apps.localhost")).status).toBe(200);
     const services = await run("cup services");
+    expect(await run("cf service-access -b caches")).toMatch(/cache +small +all/);
     for (const name of ["shop-pg", "legacy-db", "drain"]) expect(services).toMatch(new RegExp(`^${name} .*shop`, "m"));
   });
 });

@@ -1,4 +1,4 @@
-// The requests that brokers get, by the OpenAPI document of the Open Service Broker API. No registry of packages has it: OSB_OPENAPI is the path of a copy of openapi.yaml.
+// The requests that brokers get, by the OpenAPI document of the Open Service Broker API. No registry of packages has it: OSB_OPENAPI is the path of a copy of openapi.yaml. OSB_CATALOG is that of a real broker's catalog.
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
@@ -17,13 +17,16 @@ import {
   toProvision,
   toUpdate,
 } from "../../../controllers/service-instance/broker-requests.ts";
-import type { BrokerRequest } from "../../../controllers/shared/osb/call-broker.ts";
+import { callBroker, type BrokerRequest } from "../../../controllers/shared/osb/call-broker.ts";
+import { parseCatalog } from "../../../controllers/shared/osb/catalog.ts";
 import { TEST_CATALOG } from "../../service-broker/behaviour.ts";
+import { startTestBroker } from "../../service-broker/test-broker.ts";
 
 const file = process.env["OSB_OPENAPI"];
 const reason = file === undefined ? "OSB_OPENAPI names no copy of its openapi.yaml" : undefined;
 
 interface Operation {
+  responses?: Record<string, { content?: { "application/json": { schema: object } } }>;
   parameters?: { $ref?: string; name?: string; in?: string }[];
   requestBody?: { content: { "application/json": { schema: object } } };
 }
@@ -93,6 +96,53 @@ describe.skipIf(reason)(`requests by openapi.yaml${reason ? `: ${reason}` : ""}`
     const schema = operation.requestBody?.content["application/json"].schema;
     expect(schema === undefined).toBe(request.body === undefined);
     if (schema) expect(toSchema(schema).safeParse(JSON.parse(JSON.stringify(request.body))).error).toBeUndefined();
+  });
+
+  test("what the test broker answers is right: done at once, by itself, again, and refused", async () => {
+    const broker = await startTestBroker();
+    const statuses = new Set<string>();
+    const send = async (request: BrokerRequest): Promise<void> => {
+      const { url, username, password } = broker;
+      const access = { url, username, password };
+      const answer = await callBroker(access, request, AbortSignal.timeout(10_000));
+      if (answer.kind !== "answer") throw new Error(`${request.path}: ${answer.why}`);
+      const schema = findOperation(request).responses?.[answer.status]?.content?.["application/json"].schema;
+      expect(schema, `${request.method} ${request.path} is answered ${answer.status}`).toBeDefined();
+      expect(toSchema(schema ?? {}).safeParse(answer.body).error, request.path).toBeUndefined();
+      statuses.add(`${request.method} ${answer.status}`);
+    };
+    const ids = { ...provided, offeringID: "service-1", planID: "plan-small" };
+    const target = { ...ids, planID: "plan-large" };
+    const make = toProvision(facts, ids, { a: 1 });
+    const bind = toBind(key, ids, { ...of, ...none, app });
+    const change = toUpdate(facts, { before: ids, target }, undefined);
+    const [unbind, remove] = [toUnbind(key, ids), toDeprovision("I", ids)];
+    const [read, readBinding] = [toInstanceRead("I", ids), toRead(key, ids)];
+    const other = toProvision(facts, ids, { a: 2 });
+    try {
+      await send({ method: "GET", path: "/v2/catalog" });
+      for (const request of [make, make, other, bind, bind, read, readBinding, change, unbind, remove, remove])
+        await send(request);
+      const operations = ["provision", "update", "deprovision", "bind", "unbind"] as const;
+      broker.set({ behaviours: Object.fromEntries(operations.map((name) => [name, { async: { polls: 1 } }])) });
+      const [poll, pollBinding] = [toPoll("I", ids, "op"), toBindingPoll(key, ids, "op")];
+      for (const request of [make, bind, poll, poll, bind, pollBinding, pollBinding, change, poll, poll])
+        await send(request);
+      await send({ ...make, path: make.path.replace("accepts_incomplete=true", "accepts_incomplete=false") });
+      for (const request of [unbind, pollBinding, pollBinding, remove, poll, poll]) await send(request);
+    } finally {
+      await broker.close();
+    }
+    for (const seen of ["PUT 200", "PUT 201", "PUT 202", "PUT 409", "PUT 422", "PATCH 202", "DELETE 202", "DELETE 410"])
+      expect([...statuses]).toContain(seen);
+  });
+
+  const catalog = process.env["OSB_CATALOG"];
+  test.skipIf(catalog === undefined)("the catalog of a real broker is right, and is taken", () => {
+    const body = JSON.parse(readFileSync(catalog ?? "", "utf8")) as { services: { plans: object[] }[] };
+    expect(toSchema(document?.components.schemas["Catalog"] ?? {}).safeParse(body).error).toBeUndefined();
+    const services = body.services.map(({ plans }) => ({ plans: plans.map(() => expect.anything() as unknown) }));
+    expect(parseCatalog(body)).toMatchObject({ catalog: { services } });
   });
 
   test("a wrong request is refused, and the catalog of the test broker is right", () => {
