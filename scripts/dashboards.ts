@@ -27,7 +27,8 @@ export const DASHBOARDS: readonly Dashboard[] = [
     panels: [
       {
         title: "Requests answered with 5xx",
-        expr: 'sum(rate(cupola_api_requests_total{code=~"5.."}[5m])) / sum(rate(cupola_api_requests_total[5m]))',
+        // Without a 5xx so far there is no such series, and the share is 0.
+        expr: '(sum(rate(cupola_api_requests_total{code=~"5.."}[5m])) or vector(0)) / sum(rate(cupola_api_requests_total[5m]))',
         legend: "share",
         unit: "percentunit",
       },
