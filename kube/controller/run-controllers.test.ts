@@ -5,6 +5,7 @@ import type { KubeClient } from "../client/client.ts";
 import { defineController, type OwnershipMarkers } from "./controller.ts";
 import type { KubeObject } from "../api/object.ts";
 import { type ResourceRef, resourceId } from "../api/resource-ref.ts";
+import type { ReconcileTraces } from "../tracing/trace-reconciles.ts";
 import { runControllers } from "./run-controllers.ts";
 import { WritableStore } from "../cache/store.ts";
 import type { Informers } from "../cache/informers.ts";
@@ -23,7 +24,14 @@ const one: KubeObject = {
   metadata: { namespace: "space", name: "one", uid: "u1", resourceVersion: "1" },
 };
 
-function begin(more: { settled?: Promise<void> } = {}) {
+interface Given {
+  settled?: Promise<void>;
+  traces?: ReconcileTraces;
+  /** What each reconcile waits for. */
+  held?: Promise<void>;
+}
+
+function begin(more: Given = {}) {
   const [things, claims] = [Thing, Claim].map(
     (ref) => new WritableStore<KubeObject>(ref, { onFault: (error) => expect.fail(String(error)) }),
   ) as [WritableStore<KubeObject>, WritableStore<KubeObject>];
@@ -34,12 +42,18 @@ function begin(more: { settled?: Promise<void> } = {}) {
     release: () => undefined,
   });
   const worked: string[] = [];
+  const logged: string[] = [];
   const controller = defineController({
     name: "one",
     for: Thing,
     reads: [Claim],
     writesStatus: false,
-    reconcile: ({ metadata }) => (worked.push(metadata.name), {}),
+    workers: 1,
+    reconcile: async ({ metadata }) => {
+      worked.push(metadata.name);
+      await more.held;
+      return {};
+    },
   });
   const stopping = new AbortController();
   const run = runControllers({
@@ -48,14 +62,15 @@ function begin(more: { settled?: Promise<void> } = {}) {
     informers: { ensure, readPreferring: () => ({}) } as unknown as Informers,
     ownership: platform,
     signal: stopping.signal,
-    log: pino({ level: "silent" }),
+    traces: more.traces,
+    log: pino({ level: "warn" }, { write: (line: string) => void logged.push(line) }),
   });
   const show = (store: WritableStore<KubeObject>, ...objects: KubeObject[]): void => {
     store.setState("watching");
     store.replace(objects, "1");
   };
   const hide = (store: WritableStore<KubeObject>): void => store.setState("parked", "Forbidden");
-  return { things, claims, worked, run, show, hide, stop: () => (stopping.abort(), run.stopped) };
+  return { things, claims, worked, logged, run, show, hide, stop: () => (stopping.abort(), run.stopped) };
 }
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
@@ -87,6 +102,24 @@ test("a cache that parks at the last moment delays the start", async () => {
   show(claims);
   await run.synced;
   await vi.waitFor(() => expect(worked).toEqual(["one"]));
+  await stop();
+});
+
+test("a key whose kind parks while it waits is no fault where reconciles are traced, and comes again", async () => {
+  const held = Promise.withResolvers<void>();
+  const traces: ReconcileTraces = { run: (_controller, _object, work) => work() };
+  const { things, claims, worked, logged, run, show, hide, stop } = begin({ traces, held: held.promise });
+  const two = { ...one, metadata: { ...one.metadata, name: "two", uid: "u2" } };
+  show(claims);
+  show(things, one, two);
+  await run.synced;
+  await vi.waitFor(() => expect(worked).toEqual(["one"]));
+  hide(things);
+  held.resolve();
+  await run.idle();
+  show(things, one, { ...two, metadata: { ...two.metadata, resourceVersion: "2" } });
+  await vi.waitFor(() => expect(worked).toContain("two"));
+  expect(logged).toEqual([]);
   await stop();
 });
 

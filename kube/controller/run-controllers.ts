@@ -3,6 +3,7 @@ import type { Logger } from "pino";
 import { type KubeObject, type ObjectKey, parseKey } from "../api/object.ts";
 import { resourceId, type ResourceRef } from "../api/resource-ref.ts";
 import type { ClusterProvider } from "../cache/cluster-provider.ts";
+import { ifReadable } from "../cache/errors.ts";
 import type { EnsureOptions } from "../cache/informer-options.ts";
 import type { InformerHandle, Informers } from "../cache/informers.ts";
 import type { Reader, Store } from "../cache/reader.ts";
@@ -145,7 +146,13 @@ function startController(
     workers,
     process: (id) => {
       const key = parseKey(id);
-      return traces ? traces.run(controller.name, caches.primary.find(key), () => reconcile(key)) : reconcile(key);
+      return traces
+        ? traces.run(
+            controller.name,
+            ifReadable(() => caches.primary.find(key)),
+            () => reconcile(key),
+          )
+        : reconcile(key);
     },
     onFault: createFaultLog(log),
     ...(metrics && { onPass: (pass) => metrics.observe(controller.name, pass) }),
