@@ -139,21 +139,12 @@ function startController(
   });
   const parts = { caches, staleCaches, events, log, remoteChildren };
   const reconciler = createControllerReconciler(controller, options, parts);
-  const { ownership, signal, metrics, traces } = options;
-  const reconcile = (key: ObjectKey): Promise<RequeueAction> => reconciler.reconcile(key);
+  const { ownership, signal, metrics } = options;
+  const reconcile = traced(controller.name, caches.primary, reconciler, options.traces);
   const workers = controller.workers ?? DEFAULT_WORKERS;
   const queue = createWorkqueue({
     workers,
-    process: (id) => {
-      const key = parseKey(id);
-      return traces
-        ? traces.run(
-            controller.name,
-            ifReadable(() => caches.primary.find(key)),
-            () => reconcile(key),
-          )
-        : reconcile(key);
-    },
+    process: (id) => reconcile(parseKey(id)),
     onFault: createFaultLog(log),
     ...(metrics && { onPass: (pass) => metrics.observe(controller.name, pass) }),
   });
@@ -262,6 +253,18 @@ function createControllerReconciler(
     staleCaches,
     events,
   });
+}
+
+/** The reconciles, within spans where this process makes traces. The reconcile itself says that its kind cannot be read. */
+function traced(
+  name: string,
+  store: Store,
+  reconciler: Reconciler,
+  traces: ReconcileTraces | undefined,
+): (key: ObjectKey) => Promise<RequeueAction> {
+  if (!traces) return (key) => reconciler.reconcile(key);
+  const find = (key: ObjectKey): KubeObject | undefined => ifReadable(() => store.find(key));
+  return (key) => traces.run(name, find(key), () => reconciler.reconcile(key));
 }
 
 /** Field managers of all controllers that own the kind, so that one list keeps the fields of all of them. */
