@@ -27,7 +27,7 @@ const one: KubeObject = {
 interface Given {
   settled?: Promise<void>;
   traces?: ReconcileTraces;
-  /** What each reconcile waits for. */
+  /** Each reconcile waits for it. */
   held?: Promise<void>;
 }
 
