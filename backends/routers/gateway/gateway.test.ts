@@ -106,23 +106,25 @@ describe("a RouteBinding with a port as a TCPRoute", () => {
     expect(planTCPRoute(aBinding("gateway", { port: 2000, destinations: [] }), tcpParent)).toEqual([]);
   });
 
-  test("a port without a listener is said with the next step, and answers about other ports are not its own", () => {
-    const route = (port: number): GatewayRoute =>
+  test("a port without a listener, or of a listener for HTTP, is said with the next step; answers about other ports are not its own", () => {
+    const route = (port: number, reason = "NoMatchingParent"): GatewayRoute =>
       ({
-        metadata: { name: "r", namespace: "acme-dev", generation: 1, creationTimestamp: "2026-01-01T00:00:00Z" },
+        metadata: { name: "r", namespace: "acme-dev", generation: 0, creationTimestamp: "2026-01-01T00:00:00Z" },
         status: {
           parents: [
             {
               parentRef: { ...parent, port },
               controllerName: "c",
-              conditions: [{ type: "Accepted", status: "False", reason: "NoMatchingParent", message: "" }],
+              conditions: [{ type: "Accepted", status: "False", reason, message: "" }],
             },
           ],
         },
       }) as unknown as GatewayRoute;
     const now = new Date("2026-01-01T00:00:10Z");
-    const judged = judgeRoute({ ...route(2000), metadata: { ...route(2000).metadata, generation: 0 } }, tcpParent, now);
-    expect(judged.problem?.message).toContain("add a listener of protocol TCP at this port");
+    expect(judgeRoute(route(2000), tcpParent, now).problem?.message).toContain(
+      "add a listener of protocol TCP at this port",
+    );
+    expect(judgeRoute(route(2000, "NotAllowedByListeners"), tcpParent, now).problem?.message).toContain("protocol TCP");
     expect(judgeRoute(route(2001), tcpParent, now)).toEqual({ waitMs: 20_000 });
   });
 

@@ -162,6 +162,8 @@ const NEXT_STEPS_OF_TCP: Readonly<Record<string, string>> = {
   ...NEXT_STEPS,
   NoMatchingParent:
     "add a listener of protocol TCP at this port to the Gateway, or take the port out of parameters.tcpPorts",
+  NotAllowedByListeners:
+    "let the listener at this port have protocol TCP, and take routes of this namespace: allowedRoutes.namespaces; or take the port out of parameters.tcpPorts",
   UnsupportedProtocol:
     "the Gateway's controller serves no TCPRoutes; take parameters.tcpPorts out of BackendClass gateway",
 };
