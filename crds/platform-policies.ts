@@ -4,6 +4,7 @@ import { forbid, ONLY_PLATFORM, type AdmissionPolicy, type Validation } from "./
 import { FACTS_CONFIG } from "./cluster/spoke-facts.ts";
 import { CONSTRAINTS_GROUP, GROUP, SYSTEM_NAMESPACE } from "./groups.ts";
 import { INTERNAL_LABELS, OBSERVE_LABELS } from "./labels.ts";
+import { REVOKES_AGENT } from "./work/policies.ts";
 import { IS_MIRRORED_KEY } from "./space/namespace-labels.ts";
 
 const WRITES = ["CREATE", "UPDATE", "DELETE"] as const;
@@ -63,7 +64,7 @@ function placePolicy(elsewhere: NonNullable<AdmissionPolicy["matchConditions"]>)
     matchConditions: [...elsewhere, ONLY_PLATFORM],
     validations: [
       forbid(
-        `(request.namespace == '${SYSTEM_NAMESPACE}' && request.resource.resource in [${quoted(SYSTEM_KINDS)}]) || (request.namespace == '${SYSTEM_NAMESPACE}' && request.resource.resource == 'configmaps' && object != null && object.metadata.name == '${FACTS_CONFIG}') || (object == null && '${OBSERVE_LABELS.managedBy}' in ${metadataOf("oldObject", "labels")})`,
+        `(request.namespace == '${SYSTEM_NAMESPACE}' && request.resource.resource in [${quoted(SYSTEM_KINDS)}]) || (request.namespace == '${SYSTEM_NAMESPACE}' && request.resource.resource == 'configmaps' && object != null && object.metadata.name == '${FACTS_CONFIG}') || (object == null && '${OBSERVE_LABELS.managedBy}' in ${metadataOf("oldObject", "labels")}) || ${REVOKES_AGENT}`,
         "the platform writes in its own namespaces only: those of orgs and spaces",
       ),
     ],

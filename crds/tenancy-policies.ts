@@ -13,6 +13,7 @@ import {
   type Validation,
 } from "./admission-policy.ts";
 import { listClusterRoleNames } from "./roles.ts";
+import { COPIES_SECRET } from "./work/policies.ts";
 
 const RBAC = "rbac.authorization.k8s.io";
 
@@ -116,8 +117,8 @@ function secretPolicy(): AdmissionPolicy {
     matchConditions: [ONLY_PLATFORM],
     validations: [
       {
-        expression: `request.namespace == '${SYSTEM_NAMESPACE}' || (has(namespaceObject.metadata.labels) && '${INTERNAL_LABELS.namespaceKind}' in namespaceObject.metadata.labels)`,
-        message: `the platform writes Secrets in its own namespaces only: ${SYSTEM_NAMESPACE}, and those of orgs and spaces`,
+        expression: `request.namespace == '${SYSTEM_NAMESPACE}' || (has(namespaceObject.metadata.labels) && '${INTERNAL_LABELS.namespaceKind}' in namespaceObject.metadata.labels) || ${COPIES_SECRET}`,
+        message: `the platform writes Secrets in its own namespaces only: ${SYSTEM_NAMESPACE}, those of orgs and spaces, and copies in those of clusters of mode pull`,
         reason: "Forbidden",
       },
       {

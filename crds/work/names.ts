@@ -21,9 +21,12 @@ export function workName(kind: string, { namespace, name }: { namespace?: string
   return `${kind.toLowerCase()}-${digest(`${namespace ?? ""}/${name}`)}`;
 }
 
+/** Names of copies of Secrets begin with it. */
+export const SECRET_COPY_PREFIX = "secret-";
+
 /** The copy of a Secret that an object names, beside its Work. */
 export function secretCopyName({ namespace, name }: { namespace?: string | undefined; name: string }): string {
-  return `secret-${digest(`${namespace ?? ""}/${name}`)}`;
+  return `${SECRET_COPY_PREFIX}${digest(`${namespace ?? ""}/${name}`)}`;
 }
 
 function digest(text: string): string {

@@ -1,7 +1,7 @@
 // Admission policies on the hub: the agent of a pull cluster changes nothing of a Work but its status and its finalizer, of its Cluster only its own report, and its tokens end within a week.
 import { forbid, toPolicyResource, type AdmissionPolicy } from "../admission-policy.ts";
 import { Cluster } from "../cluster/cluster.ts";
-import { CLUSTER_NAMESPACE_PREFIX } from "./names.ts";
+import { AGENT_ACCOUNT, CLUSTER_NAMESPACE_PREFIX, SECRET_COPY_PREFIX } from "./names.ts";
 import { Work } from "./work.ts";
 
 const ONLY_AGENTS = {
@@ -31,6 +31,14 @@ function tokenPolicy(): AdmissionPolicy {
     ],
   };
 }
+
+const IN_CLUSTER_NAMESPACE = `request.namespace.startsWith('${CLUSTER_NAMESPACE_PREFIX}')`;
+
+/** For policies of the platform's own places: the platform copies a Secret beside a Work, and changes and deletes none there. */
+export const COPIES_SECRET = `(${IN_CLUSTER_NAMESPACE} && oldObject == null && object.metadata.name.matches('^${SECRET_COPY_PREFIX}[0-9a-f]+$'))`;
+
+/** As COPIES_SECRET: the platform takes the account of an agent back. */
+export const REVOKES_AGENT = `(${IN_CLUSTER_NAMESPACE} && request.resource.resource == 'serviceaccounts' && object == null && oldObject.metadata.name == '${AGENT_ACCOUNT}')`;
 
 /** Whether a field is the same, set or not. */
 function same(parent: (object: string) => string, field: string): string {

@@ -7,9 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { stringify } from "yaml";
 import { addCluster } from "../../../cli/cluster/add.ts";
 import { silentProgress } from "../../../cli/output.ts";
-import { BackendClass } from "../../../crds/backend-class/backend-class.ts";
 import { Cluster } from "../../../crds/cluster/cluster.ts";
-import { Domain } from "../../../crds/domain/domain.ts";
 import { SYSTEM_NAMESPACE } from "../../../crds/groups.ts";
 import { IsolationSegment } from "../../../crds/isolation-segment/isolation-segment.ts";
 import { LABELS } from "../../../crds/labels.ts";
@@ -20,30 +18,22 @@ import { RouteBinding } from "../../../crds/route-binding/route-binding.ts";
 import { SPOKE_KINDS } from "../../../crds/spoke-manifests.ts";
 import { Task } from "../../../crds/task/task.ts";
 import { TaskRun } from "../../../crds/task-run/task-run.ts";
-import { systemObject } from "../../../crds/settings-object.ts";
 import {
-  ClusterRole,
   CustomResourceDefinition,
   Deployment,
   Ingress,
   Namespace,
-  Role,
   RoleBinding,
   Secret,
-  ServiceAccount,
 } from "../../../kube/api/builtin.ts";
 import type { KubeObject } from "../../../kube/api/object.ts";
-import type { ResourceRef } from "../../../kube/api/resource-ref.ts";
 import type { KubeClient, RequestRecord } from "../../../kube/client/client.ts";
 import { createClient } from "../../../kube/client/create-client.ts";
 import { issueCertificate, makeAuthority } from "../../../kube/server/pki.ts";
-import { applyObjects, installManifests, waitUntilServed } from "../../../platform/install.ts";
 import type { Operation } from "../../../platform/operations/operations.ts";
-import { listOperationManifests, serviceAccountName } from "../../../platform/operations/permissions.ts";
 import { startPlatform, type RunningPlatform } from "../../../platform/platform.ts";
 import type { PlatformOptions } from "../../../platform/platform-options.ts";
-import { runCommand } from "../../../scripts/run-command.ts";
-import { provideBinary, whyNoBinaries, whyNoControlPlane } from "../../cluster/binaries.ts";
+import { whyNoBinaries, whyNoControlPlane } from "../../cluster/binaries.ts";
 import { startControlPlane, type ControlPlane } from "../../cluster/control-plane.ts";
 import { freePort } from "../../cluster/free-port.ts";
 import { apiAt, type Api as CFApi, type Named } from "../../e2e/support/api.ts";
@@ -51,6 +41,7 @@ import { startLink, type Link } from "../../clusters/link.ts";
 import { eventually } from "../../eventually.ts";
 import { connect, type Api } from "../kubernetes/api.ts";
 import type { Attempt } from "../permissions/attempt.ts";
+import { installClasses, installHub, makeApp, makeSpace, runHelm, tokenOfAccount } from "./real-clusters.ts";
 import { cleanUpTests } from "./spoke-clean-up.ts";
 import { tellFacts } from "./spoke-facts.ts";
 import { leavingTests } from "./leaving.ts";
@@ -62,10 +53,7 @@ import { leadToProcess, pushLine } from "./spoke-logs.ts";
 const reason = whyNoControlPlane() ?? whyNoBinaries(["helm"]);
 if (reason) console.log(`a spoke: skipped, ${reason}`);
 
-const CHART = join(import.meta.dirname, "..", "..", "..", "deploy", "helm", "cupola");
 const log = pino({ level: process.env["TEST_LOG"] ?? "silent" });
-const REFS: Record<string, ResourceRef> = { ServiceAccount, ClusterRole, Role, RoleBinding };
-const IMAGE = "registry.example.org/shop@sha256:0000000000000000000000000000000000000000000000000000000000000000";
 const OWN = "acme-dev";
 /** An API server's proxy calls no loopback address. */
 const OUTSIDE = Object.values(networkInterfaces())
@@ -99,7 +87,7 @@ describe.skipIf(reason)("a spoke", () => {
     link = await startLink({ host, port: Number(port) });
     ends.push(() => link.close());
     [hub, spoke] = [admin(onHub), admin(onSpoke)];
-    await Promise.all([installHub(), installSpoke()]);
+    await Promise.all([installHub(hub), installSpoke()]);
     const [platform] = await Promise.all([
       start(onHub, ["api", "controllers", "policies"], "controllers"),
       start(onSpoke, ["agent", "deployment-runner", "ingress-router"], "agent"),
@@ -112,38 +100,6 @@ describe.skipIf(reason)("a spoke", () => {
     rmSync(home, { recursive: true, force: true });
   }, 60_000);
 
-  /** An account with the rights of all its operations, as where one process has several of them. */
-  async function installHub(): Promise<void> {
-    await installManifests(hub);
-    const ours = new Set(["api", "controllers", "policies"].map((name) => serviceAccountName(name as Operation)));
-    const account = { kind: "ServiceAccount", namespace: SYSTEM_NAMESPACE, name: serviceAccountName("controllers") };
-    for (const object of listOperationManifests()) {
-      const name = object.metadata.name.replace(/-secrets$/, "");
-      const isBinding = object.kind.endsWith("Binding");
-      const ref =
-        REFS[object.kind] ??
-        ({
-          ...RoleBinding,
-          kind: "ClusterRoleBinding",
-          plural: "clusterrolebindings",
-          namespaced: false,
-        } as ResourceRef);
-      // The controllers bind the roles of all operations in spaces, so all of them exist.
-      if (!ours.has(name) && !object.metadata.name.endsWith("-secrets")) continue;
-      await hub.apply(
-        ref,
-        { ...object, ...(isBinding && { subjects: [account] }) },
-        { fieldManager: "person", force: true },
-      );
-    }
-    await applyObjects(hub, [
-      systemObject(BackendClass, "deployment", { role: "runner", default: true }),
-      systemObject(BackendClass, "job", { role: "task-runner", default: true }),
-      systemObject(BackendClass, "ingress", { role: "router", default: true }),
-      systemObject(Domain, "apps.example.org", { name: "apps.example.org" }),
-    ]);
-  }
-
   async function installSpoke(): Promise<void> {
     const file = join(home, "values.yaml");
     const pull = { username: "reader", password: "secret" };
@@ -153,30 +109,11 @@ describe.skipIf(reason)("a spoke", () => {
     await makeBundleNamespace(spoke);
     const { code, output } = await helm("install", "-f", file, "--create-namespace");
     expect(code, output.slice(-3000)).toBe(0);
-    await waitUntilServed(spoke, BackendClass);
-    await applyObjects(spoke, [
-      systemObject(BackendClass, "deployment", { role: "runner", default: true }),
-      systemObject(BackendClass, "job", { role: "task-runner", default: true }),
-      systemObject(BackendClass, "ingress", { role: "router", default: true }),
-    ]);
+    await installClasses(spoke);
   }
 
-  async function helm(verb: string, ...args: string[]): Promise<{ code: number | null; output: string }> {
-    const env = {
-      KUBECONFIG: planes.spoke.kubeconfig,
-      HELM_CACHE_HOME: home,
-      HELM_CONFIG_HOME: home,
-      HELM_DATA_HOME: home,
-    };
-    return runCommand(
-      [await provideBinary("helm"), verb, "cupola", CHART, "-n", SYSTEM_NAMESPACE, "--no-hooks", ...args],
-      {
-        cwd: home,
-        deadlineMs: 120_000,
-        env,
-      },
-    );
-  }
+  const helm = (verb: string, ...args: string[]): ReturnType<typeof runHelm> =>
+    runHelm({ kubeconfig: planes.spoke.kubeconfig, home }, verb, ...args);
 
   /** The spoke's API server calls it as a pod of the chart's Service. */
   async function startLogs(): Promise<void> {
@@ -191,12 +128,8 @@ describe.skipIf(reason)("a spoke", () => {
     await leadToProcess(spoke, { address: OUTSIDE, port });
   }
 
-  async function tokenOf(plane: ControlPlane, account: string): Promise<string> {
-    const client = plane === planes.hub ? hub : spoke;
-    const path = `/api/v1/namespaces/${SYSTEM_NAMESPACE}/serviceaccounts/cupola-${account}/token`;
-    const body = { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: {} };
-    return ((await client.raw("POST", path, body)) as { status: { token: string } }).status.token;
-  }
+  const tokenOf = (plane: ControlPlane, account: string): Promise<string> =>
+    tokenOfAccount(plane === planes.hub ? hub : spoke, account);
 
   /** As the agent's account. */
   async function connectAgent(): Promise<KubeClient> {
@@ -227,31 +160,6 @@ describe.skipIf(reason)("a spoke", () => {
     });
     ends.push(() => platform.stop({ instances: "end" }));
     return platform;
-  }
-
-  async function makeApp(space: Named): Promise<Named> {
-    const made = await cf.call("POST", "/v3/apps", {
-      name: "shop",
-      lifecycle: { type: "docker", data: {} },
-      environment_variables: { COLOUR: "blue" },
-      relationships: { space: { data: { guid: space.guid } } },
-    });
-    const pkg = await cf.call("POST", "/v3/packages", {
-      type: "docker",
-      data: { image: IMAGE },
-      relationships: { app: { data: { guid: made.guid } } },
-    });
-    await eventually(async () =>
-      expect(await cf.call<{ state: string }>("GET", `/v3/packages/${pkg.guid}`)).toMatchObject({ state: "READY" }),
-    );
-    const build = await cf.call("POST", "/v3/builds", { package: { guid: pkg.guid } });
-    const droplet = await eventually(async () => {
-      const found = await cf.call<{ state: string; droplet: Named | null }>("GET", `/v3/builds/${build.guid}`);
-      expect(found).toMatchObject({ state: "STAGED" });
-      return found.droplet?.guid;
-    });
-    await cf.call("PATCH", `/v3/apps/${made.guid}/relationships/current_droplet`, { data: { guid: droplet } });
-    return made;
   }
 
   const lrpsThere = async (): Promise<LRP[]> =>
@@ -297,17 +205,13 @@ describe.skipIf(reason)("a spoke", () => {
   }, 90_000);
 
   test("runs an app of a segment that chooses it: its LRP, its variables and nothing else come there", async () => {
-    const org = await cf.call("POST", "/v3/organizations", { name: "acme" });
-    const space = await cf.call("POST", "/v3/spaces", {
-      name: "dev",
-      relationships: { organization: { data: { guid: org.guid } } },
-    });
+    const space = await makeSpace(cf);
     await hub.patch(
       IsolationSegment,
       { namespace: SYSTEM_NAMESPACE, name: "shared" },
       { type: "merge", body: { spec: { placement: { clusters: { matchLabels: { tier: "prod" } } } } } },
     );
-    app = await makeApp(space);
+    app = await makeApp(cf, space);
     await cf.call("POST", `/v3/apps/${app.guid}/actions/start`);
     await eventually(async () => expect(await lrpsThere()).toHaveLength(1));
     await eventually(async () => expect((await spoke.list(Deployment, { namespace: OWN })).items).toHaveLength(1));

@@ -1,5 +1,6 @@
 // No app gets the value of a Secret that is not its own, and a namespace that kubectl deletes is gone in the end, however full.
 import { beforeAll, describe, expect, test } from "vitest";
+import { clusterNamespace, secretCopyName } from "../../../crds/work/names.ts";
 import type { Answer, Json } from "../kubernetes/api.ts";
 import { base, makeOrgAndSpace, PLATFORM_TOKEN, to, type OrgAndSpace, type GetTestEnv } from "./test-env.ts";
 import { eventually } from "../../eventually.ts";
@@ -173,6 +174,22 @@ export function secretTests(get: GetTestEnv): void {
       }
       // Everybody else is none of this policy's business.
       expect((await get().kubernetes.delete(`${namespaces}/others/secrets/theirs`)).status).toBe(200);
+    });
+
+    test("for the agent of a pull cluster the platform makes copies, and changes and deletes no Secret there", async () => {
+      const platform = get().kubernetes.as({ token: PLATFORM_TOKEN });
+      const secrets = `/api/v1/namespaces/${clusterNamespace("west")}/secrets`;
+      const secret = (name: string): Json => ({ apiVersion: "v1", kind: "Secret", metadata: { name } });
+      const copy = secretCopyName({ namespace: "acme-dev", name: "shop-env" });
+      const namespace = { apiVersion: "v1", kind: "Namespace", metadata: { name: clusterNamespace("west") } };
+      expect([201, 409]).toContain((await get().kubernetes.post("/api/v1/namespaces", namespace)).status);
+      expect((await platform.post(secrets, secret(copy))).status).toBe(201);
+      const refused = await Promise.all([
+        platform.post(secrets, secret("new")),
+        platform.patch("merge", `${secrets}/${copy}`, { stringData: { a: "b" } }),
+        platform.delete(`${secrets}/${copy}`),
+      ]);
+      expect(refused.map(({ status }) => status)).toEqual([403, 403, 403]);
     });
 
     test("the label that allows it needs rights on Secrets, which no CF role has", async () => {
