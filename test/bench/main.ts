@@ -6,6 +6,7 @@ import { measureCluster } from "./cluster/cluster.ts";
 import { measureGates } from "./cluster/gates.ts";
 import { measureSimulatedApps } from "./cluster/simulated-apps.ts";
 import { measureStarts } from "./cluster/starts.ts";
+import { measureClusters } from "./clusters/clusters.ts";
 import { measureCreates } from "./creates.ts";
 import { type Figure, figure, formatTable } from "./figure.ts";
 import { measureIdle } from "./idle.ts";
@@ -31,6 +32,7 @@ const BENCHMARKS: Record<string, () => Promise<Figure[]>> = {
   gates: measureGates,
   starts: measureStarts,
   kwok: measureSimulatedApps,
+  clusters: measureClusters,
   policy: measurePolicy,
   push: measurePushes,
   node: async () => [...(await measurePushes()), ...(await measureGates()), ...(await measureStarts())],
