@@ -9,6 +9,7 @@ const BY_NAME = [
   "big-upload",
   "brokers",
   "clients",
+  "clusters-replace",
   "operators-day",
   "operators-limits",
   "cf-replay-all",
