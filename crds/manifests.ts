@@ -10,6 +10,7 @@ import { policyTemplateObjects } from "./policy-template/default-templates.ts";
 import { listClusterRoles } from "./role-permissions.ts";
 import { authenticatedUserBindings, platformRole } from "./platform-role.ts";
 import { listAdmissionPolicies } from "./admission-policies.ts";
+import { restorerRole } from "./restorer-role.ts";
 
 /** A generated file below deploy/ and the objects in it. */
 export interface Manifest {
@@ -32,7 +33,7 @@ function makeManifests(): Manifest[] {
       file: `crds/${definition.plural}.${definition.group}.yaml`,
       objects: [toCustomResourceDefinition(definition)],
     })),
-    { file: "rbac/roles.yaml", objects: [...listClusterRoles(), platformRole()] },
+    { file: "rbac/roles.yaml", objects: [...listClusterRoles(), restorerRole(), platformRole()] },
     { file: "rbac/bindings.yaml", objects: authenticatedUserBindings() },
     { file: "settings/feature-flags.yaml", objects: featureFlagObjects() },
     { file: "settings/environment-groups.yaml", objects: environmentGroupObjects() },

@@ -55,6 +55,8 @@ export const SPACE_OBSERVE = "cupola-space-observe";
 export const SPACE_TWEAK = "cupola-space-tweak";
 /** Takes workloads of a space over, and manages Deployments, Services and autoscalers there. An operator binds it; no CF role has it. */
 export const SPACE_NATIVE = "cupola-space-native";
+/** Imports a backup. Granted like `ADMIN_CLUSTER_ROLE`, for the time of the import. */
+export const RESTORER_CLUSTER_ROLE = "cupola-restorer";
 /** Lets every authenticated user read PolicyTemplates and constraints, cluster-wide: people may know the rules that refuse their writes. */
 export const POLICY_READER = "cupola-policy-reader";
 

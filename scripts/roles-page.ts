@@ -12,6 +12,7 @@ import {
   POLICY_ADMIN,
   POLICY_AUTHOR,
   POLICY_READER,
+  RESTORER_CLUSTER_ROLE,
   SPACE_NATIVE,
   SPACE_OBSERVE,
   SPACE_TWEAK,
@@ -68,6 +69,8 @@ function meanings(): string[] {
     `\`${SPACE_TWEAK}\` writes Adjustments; \`${SPACE_NATIVE}\` takes workloads over and manages Deployments, Services and autoscalers.`,
     "",
     `Operator policy has ClusterRoles of its own, for the cluster: \`${POLICY_AUTHOR}\` writes PolicyTemplates, \`${POLICY_ADMIN}\` writes constraints, and \`${POLICY_READER}\` reads both and is bound to everybody who is logged in: [rights](policy.md#rights).`,
+    "",
+    `\`${RESTORER_CLUSTER_ROLE}\`, for the cluster, is for an [import](operate/backup.md#import) alone: it makes and changes everything of ours, Secrets, and bindings of CF's roles. Nobody has it until an operator binds it.`,
     "",
   ];
 }

@@ -219,7 +219,7 @@ function explain(error: unknown, object: ExportedObject): unknown {
     cause: error,
     next:
       error.code === 403
-        ? "import as a member of cluster-admin, or let the policy that is named allow it for the time of the import"
+        ? "import with the ClusterRole cupola-restorer, or let the policy that is named allow it for the time of the import"
         : "mend the cause, then the same import again, which goes on",
   });
 }

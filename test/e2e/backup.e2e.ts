@@ -3,6 +3,8 @@ import { cpSync, existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { RESTORER_CLUSTER_ROLE } from "../../crds/roles.ts";
+import { DEVELOPER } from "../../local/seed.ts";
 import { runCommand } from "../../scripts/run-command.ts";
 import { eventually } from "../eventually.ts";
 import { startTestBroker, type TestBroker } from "../service-broker/test-broker.ts";
@@ -232,11 +234,14 @@ describe(`its import into an empty ${chosenPlatformKind()}`, () => {
     await stage.stop();
     stage = await startTestPlatform();
     await empty(stage);
+    const role = ["clusterrolebinding", "restorer", `--clusterrole=${RESTORER_CLUSTER_ROLE}`, `--user=${DEVELOPER}`];
+    expect((await stage.kubectl("create", ...role)).output).toContain("created");
     cpSync(join(folder, "blobs"), join(stage.home, "data", "blobs"), { recursive: true });
   });
 
+  /** By a person with the role for it. */
   const run = (...args: string[]): ReturnType<TestPlatform["cup"]> =>
-    stage.cup("import", ARCHIVE, ...access(stage), ...args);
+    stage.cup("import", ARCHIVE, "--kubeconfig", stage.kubeconfig, "--context", DEVELOPER, ...args);
 
   test("can be tried without a write", async () => {
     const { code, output } = await run("--key", join(folder, "backup.key"), "--dry-run");
