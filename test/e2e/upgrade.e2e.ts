@@ -69,11 +69,13 @@ describe.skipIf(reason)("an upgrade and back under load", { timeout: 20 * MINUTE
       api: startSteadyLoad({ send: () => api.send("GET", "/v3/apps"), everyMs: 200 }),
     };
     const image = { ...installed.values.image, tag };
-    await installed.operator
-      .install({ ...installed.values, image })
-      .finally(() => Promise.all(Object.values(loads).map((load) => load.stop())));
-    const counts = Object.entries(loads).map(([name, load]) => `${name} ${load.requests()}`);
-    console.log(`requests while ${tag} was installed: ${counts.join(", ")}`);
+    await installed.operator.install({ ...installed.values, image }).finally(async () => {
+      await Promise.all(Object.values(loads).map((load) => load.stop()));
+      const counts = Object.entries(loads).map(
+        ([name, load]) => `${name} ${load.requests()}, ${load.failures.length} failed`,
+      );
+      console.log(`requests while ${tag} was installed: ${counts.join("; ")}`);
+    });
     for (const [name, load] of Object.entries(loads)) {
       expect(load.failures, name).toEqual([]);
       expect(load.requests(), name).toBeGreaterThan(20);
