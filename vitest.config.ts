@@ -25,6 +25,11 @@ const clusterOnly = clusterTests.filter((path) => !halfEmbedded.includes(path));
 /** On a complete Kubernetes of test/cluster/node, which needs root on Linux. */
 const nodeTests = "**/*.node.test.ts";
 
+/** By name only, `npm run test:clusters`: several clusters that are each a real kube-apiserver. */
+const worlds = globSync("test/conformance/clusters/*.test.ts", { cwd: import.meta.dirname }).filter((path) =>
+  /\bstartWorld\(/.test(textOf(path)),
+);
+
 /** By name only, `npm run test:kpack`: kpack takes a quarter of an hour to build. */
 const isOfKpack = process.argv.some((arg) => arg.includes("kpack.node"));
 
@@ -85,6 +90,17 @@ export default defineConfig({
         },
       },
       { test: { ...shared, name: "cluster", retry, testTimeout: 60_000, include: clusterTests } },
+      {
+        test: {
+          ...shared,
+          name: "clusters",
+          include: worlds,
+          fileParallelism: false,
+          testTimeout: 300_000,
+          hookTimeout: 300_000,
+          env: { CUPOLA_WORLD: "kube-apiserver" },
+        },
+      },
       {
         test: {
           ...shared,

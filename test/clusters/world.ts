@@ -1,4 +1,4 @@
-// A hub and its spokes: embedded API servers, each spoke behind a link that can fail, with played runners. Replicas of the hub's controllers are started by the test.
+// A hub and its spokes, each spoke behind a link that can fail, with played runners. Replicas of the hub's controllers are started by the test.
 import { BackendClass } from "../../crds/backend-class/backend-class.ts";
 import { Cluster } from "../../crds/cluster/cluster.ts";
 import { Domain } from "../../crds/domain/domain.ts";
@@ -13,18 +13,18 @@ import type { Condition, KubeObject } from "../../kube/api/object.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { createClient } from "../../kube/client/create-client.ts";
 import { applyObjects, installManifests } from "../../platform/install.ts";
-import { startEmbedded, type EmbeddedServer } from "../conformance/embedded-server.ts";
-import type { Server } from "../conformance/kubernetes/suite.ts";
 import { expect } from "vitest";
 import { eventually } from "../eventually.ts";
+import type { TokenUser } from "../cluster/control-plane-commands.ts";
 import { startLink, type Link } from "./link.ts";
 import { playRunner, type PlayedRunner } from "./played-runner.ts";
+import { startWorldServer, type WorldServer } from "./world-server.ts";
 import { addPlayedAgent, type PlayedAgent } from "./pull-spoke.ts";
 
 export interface Spoke {
   client: KubeClient;
   /** Its API server, without the link. */
-  server: Pick<Server, "url" | "ca" | "adminToken">;
+  server: Pick<WorldServer, "url" | "ca" | "adminToken">;
   /** Between the hub and it. */
   link: Link;
   runner: PlayedRunner;
@@ -34,7 +34,7 @@ export interface Spoke {
 
 export interface World {
   hub: KubeClient;
-  hubServer: EmbeddedServer;
+  hubServer: WorldServer;
   hubRunner: PlayedRunner;
   spokes: ReadonlyMap<string, Spoke>;
   spoke(name: string): Spoke;
@@ -49,11 +49,7 @@ export interface WorldOptions {
   spokes: readonly string[];
   /** Those that the hub cannot call. */
   pulls?: readonly string[];
-  users?: Parameters<typeof startEmbedded>[0] extends infer T | undefined
-    ? T extends { users?: infer U }
-      ? U
-      : never
-    : never;
+  users?: readonly TokenUser[];
 }
 
 export async function startWorld({ spokes: names, pulls = [], users = [] }: WorldOptions): Promise<World> {
@@ -71,10 +67,11 @@ async function start(
   users: NonNullable<WorldOptions["users"]>,
   disposables: AsyncDisposableStack,
 ): Promise<World> {
-  const server = await startEmbedded({ users });
+  const server = await startWorldServer(users);
   disposables.defer(() => server.stop());
   const hub = connectTo(server, disposables);
   await installManifests(hub);
+  await server.restartControllers?.();
   await applyObjects(hub, [
     systemObject(BackendClass, "runner", { role: "runner", default: true }),
     systemObject(BackendClass, "router", { role: "router", default: true }),
@@ -104,7 +101,10 @@ async function start(
   };
 }
 
-function connectTo(server: Pick<Server, "url" | "ca" | "adminToken">, disposables?: AsyncDisposableStack): KubeClient {
+function connectTo(
+  server: Pick<WorldServer, "url" | "ca" | "adminToken">,
+  disposables?: AsyncDisposableStack,
+): KubeClient {
   const auth = { kind: "token", token: server.adminToken } as const;
   const client = createClient({ server: server.url, ca: server.ca, auth, fieldManager: "person" });
   disposables?.defer(() => client.close());
@@ -130,14 +130,15 @@ export function hubBinding(): KubeObject {
   } as KubeObject;
 }
 
-type SpokeServer = Pick<Spoke, "client" | "runner"> & { server: Server; token: string };
+type SpokeServer = Pick<Spoke, "client" | "runner"> & { server: WorldServer; token: string };
 
 async function startSpoke(disposables: AsyncDisposableStack): Promise<SpokeServer> {
   const token = "hub-token";
-  const server = await startEmbedded({ users: [{ token, user: "hub" }] });
+  const server = await startWorldServer([{ token, user: "hub" }]);
   disposables.defer(() => server.stop());
   const client = connectTo(server, disposables);
   await installManifests(client);
+  await server.restartControllers?.();
   await applyObjects(client, [
     systemObject(BackendClass, "runner", { role: "runner", default: true }),
     systemObject(BackendClass, "router", { role: "router", default: true }),
@@ -151,12 +152,12 @@ async function startSpoke(disposables: AsyncDisposableStack): Promise<SpokeServe
 
 interface Joining {
   hub: KubeClient;
-  hubServer: Server;
+  hubServer: WorldServer;
   spoke: SpokeServer;
   disposables: AsyncDisposableStack;
 }
 
-async function linkTo(server: Server, disposables: AsyncDisposableStack): Promise<Link> {
+async function linkTo(server: WorldServer, disposables: AsyncDisposableStack): Promise<Link> {
   const { hostname: host, port } = new URL(server.url);
   const link = await startLink({ host, port: Number(port) });
   disposables.defer(() => link.close());
@@ -269,4 +270,19 @@ export async function leaveOrphan(
   const at = like.metadata.namespace ?? "";
   if (!(await spoke.find(Namespace, { name: at }))) await spoke.create(Namespace, { metadata: { name: at } });
   return spoke.create(LRP, { metadata: { namespace: at, name, labels, annotations }, spec: like.spec });
+}
+
+/** Kubernetes' own autoscaler on an LRP. Without metrics it keeps to its minimum. */
+export async function autoscale(client: KubeClient, lrp: LRP, minReplicas: number): Promise<void> {
+  const { namespace = "", name } = lrp.metadata;
+  await client.raw("POST", `/apis/autoscaling/v2/namespaces/${namespace}/horizontalpodautoscalers`, {
+    apiVersion: "autoscaling/v2",
+    kind: "HorizontalPodAutoscaler",
+    metadata: { namespace, name },
+    spec: {
+      scaleTargetRef: { apiVersion: lrp.apiVersion, kind: "LRP", name },
+      minReplicas,
+      maxReplicas: minReplicas + 1,
+    },
+  });
 }

@@ -35,7 +35,7 @@ describe("a hub and two other clusters", () => {
     await untilReachable(world, "east", "west");
     await applyApp(world.hub, { namespace, name: "shop" }, { process: { instances: 3 } });
     await untilRunning(3);
-  }, 60_000);
+  });
   afterAll(async () => {
     for (const { link } of world?.spokes.values() ?? []) link.set("open");
     await replica?.stop();

@@ -25,7 +25,7 @@ describe("bundles on two clusters", () => {
     for (const { client } of world.spokes.values()) await client.create(Namespace, { metadata: { name: "base" } });
     replica = await startReplica(() => world.connect(), { leads: true });
     await untilReachable(world, "east", "west");
-  }, 60_000);
+  });
   afterAll(async () => {
     for (const { link } of world?.spokes.values() ?? []) link.set("open");
     await replica?.stop();

@@ -140,7 +140,7 @@ describe("deletions that nobody told", () => {
     await eventually(async () => expect(clustersOf(await listLRPs(world, "lost"))).not.toContain("east"));
     await untilListed(0);
     expect(await condition("Orphans")).toMatchObject({ status: "False" });
-  }, 60_000);
+  });
 
   test("a hub that was wiped deletes nothing: more than its share is held until a person says so", async () => {
     const before = (await names()).length;
@@ -158,7 +158,7 @@ describe("deletions that nobody told", () => {
     await eventually(async () => expect(await names()).toHaveLength(before));
     await untilListed(0);
     expect(await condition("DeletesHeld")).toMatchObject({ status: "False" });
-  }, 60_000);
+  });
 
   test("that word counts once, and one from a restored backup does not count", async () => {
     await orphan("later");
@@ -253,5 +253,5 @@ describe("deletions that nobody told", () => {
       );
       await untilDecidedAgain();
     }
-  }, 60_000);
+  });
 });

@@ -11,8 +11,17 @@ import { LABELS } from "../../../crds/labels.ts";
 import { LRP } from "../../../crds/lrp/lrp.ts";
 import { Secret } from "../../../kube/api/builtin.ts";
 import type { KubeObject } from "../../../kube/api/object.ts";
+import { isRealWorld } from "../../clusters/world-server.ts";
 import { startReplica, type Replica } from "../../clusters/replica.ts";
-import { type World, indexesOf, listLRPs, placeShared, startWorld, untilReachable } from "../../clusters/world.ts";
+import {
+  type World,
+  autoscale,
+  indexesOf,
+  listLRPs,
+  placeShared,
+  startWorld,
+  untilReachable,
+} from "../../clusters/world.ts";
 import { eventually } from "../../eventually.ts";
 import { applyApp, makeSpace } from "../controllers/test-env.ts";
 
@@ -35,7 +44,7 @@ describe("a cluster is detached", () => {
     const env = [{ name: "PASSWORD", valueFrom: { secretKeyRef: { name: "password", key: "value" } } }];
     await applyApp(world.hub, { namespace, name: "shop" }, { app: { env }, process: { instances: 6 } });
     await eventually(async () => expect(indexesOf(await listLRPs(world, "shop"))).toEqual([0, 1, 2, 3, 4, 5]));
-  }, 60_000);
+  });
   afterAll(async () => {
     rmSync(folder, { recursive: true, force: true });
     await replica?.stop();
@@ -99,7 +108,13 @@ describe("a cluster is detached", () => {
     });
     await replica.idle();
     expect((await east.get(LRP, lrp!.metadata)).spec.instances).toBe(1);
+    if (isRealWorld) {
+      await autoscale(east, lrp!, 3);
+      await eventually(async () => expect((await east.get(LRP, lrp!.metadata)).spec.instances).toBe(3));
+      await replica.idle();
+      expect((await east.get(LRP, lrp!.metadata)).spec.instances).toBe(3);
+    }
     // Repeated, as after a lost connection, it finds nothing more to do.
     expect(await detach("east", writeKubeconfig("east"))).toMatchObject({ json: { name: "east", released: {} } });
-  }, 60_000);
+  });
 });

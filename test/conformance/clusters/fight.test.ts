@@ -3,8 +3,17 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { LRP } from "../../../crds/lrp/lrp.ts";
 import { Process } from "../../../crds/process/process.ts";
 import { Event } from "../../../kube/api/builtin.ts";
+import { isRealWorld } from "../../clusters/world-server.ts";
 import { startReplica, type Replica } from "../../clusters/replica.ts";
-import { type World, indexesOf, listLRPs, placeShared, startWorld, untilReachable } from "../../clusters/world.ts";
+import {
+  type World,
+  autoscale,
+  indexesOf,
+  listLRPs,
+  placeShared,
+  startWorld,
+  untilReachable,
+} from "../../clusters/world.ts";
 import { eventually } from "../../eventually.ts";
 import { applyApp, makeSpace } from "../controllers/test-env.ts";
 
@@ -21,7 +30,7 @@ describe("a writer on a spoke that changes an LRP", () => {
     await untilReachable(world, "east");
     await applyApp(world.hub, { namespace, name: "shop" }, { process: { instances: 4 } });
     await eventually(async () => expect(indexesOf(await listLRPs(world, "shop"))).toEqual([0, 1, 2, 3]));
-  }, 60_000);
+  });
   afterAll(async () => {
     await replica?.stop();
     await world?.stop();
@@ -58,5 +67,21 @@ describe("a writer on a spoke that changes an LRP", () => {
     for (let at = 0; at < 10; at++) await scaleThere(at % 2);
     await eventually(async () => expect(await fight()).toMatchObject({ status: "True", reason: "Restored" }));
     expect(indexesOf(await listLRPs(world, "shop"))).toEqual([0, 1, 2, 3]);
-  }, 60_000);
+  });
+
+  test.skipIf(!isRealWorld)("Kubernetes' own autoscaler on an LRP is such a writer", async () => {
+    await applyApp(world.hub, { namespace, name: "scaled" }, { process: { instances: 4 } });
+    const lrp = await eventually(async () => {
+      const found = (await listLRPs(world, "scaled")).find(({ cluster }) => cluster === "east");
+      expect(found).toBeDefined();
+      return found!.lrp;
+    });
+    await autoscale(world.spoke("east").client, lrp, 3);
+    await eventually(async () => {
+      const { status } = await world.hub.get(Process, { namespace, name: "scaled.web" });
+      const found = status?.conditions?.find(({ type }) => type === "Fight");
+      expect(found).toMatchObject({ status: "True", message: expect.stringContaining("on east") as string });
+    }, 120_000);
+    expect(indexesOf(await listLRPs(world, "scaled"))).toEqual([0, 1, 2, 3]);
+  });
 });

@@ -90,4 +90,4 @@ test("a droplet that only another cluster runs stays; nothing goes while that cl
   await spoke.delete(LRP, KEY);
   expect(await look()).toBe(1);
   expect(await has()).toEqual([false, false]);
-}, 60_000);
+});
