@@ -10,7 +10,7 @@ export function createErrorLog(log: Pick<Logger, "error">, now: () => number): (
   return (err) => {
     if (now() < silentUntil) return void unlogged++;
     silentUntil = now() + INTERVAL_MS;
-    log.error({ err, ...(unlogged > 0 && { unlogged }) }, "the DNS server could not answer a question");
+    log.error({ err, ...(unlogged > 0 && { unlogged }) }, "the DNS server or one of its sockets failed");
     unlogged = 0;
   };
 }

@@ -186,7 +186,7 @@ async function measureChanges(world: ManyClusters, { apps }: Size): Promise<Figu
     figure("the same, p99", quantile(calm.arrived, 0.99), "ms"),
     figure("the same on all others while a cluster does not answer, p99", quantile(black.arrived, 0.99), "ms"),
     figure("which is so many times the p99 before", ratio, "", { max: 1.1 }),
-    figure("changes that did not arrive", calm.lost + black.lost, "", { max: 0 }),
+    figure("changes that were not there 3 s after the last one", calm.lost + black.lost, "", { max: 0 }),
   ];
 }
 
