@@ -78,7 +78,9 @@ function isReady({ status }: Cluster): boolean {
 function problemOf({ status }: Cluster): string | undefined {
   const find = (type: string, is: string): string | undefined =>
     status?.conditions?.find((one) => one.type === type && one.status === is)?.message;
-  return find("Ready", "False") ?? find("DeletesHeld", "True") ?? find("Orphans", "True");
+  return (
+    find("Ready", "False") ?? find("DeletesHeld", "True") ?? find("Orphans", "True") ?? find("LogsReadable", "False")
+  );
 }
 
 /** Starts a cluster on this machine. The laptop's platform follows the label. */

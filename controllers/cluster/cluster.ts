@@ -27,7 +27,7 @@ import {
   staysReachable,
   planGivingUp,
   toCapacity,
-  toWorkConditions,
+  toHints,
   type ClusterObservation,
   type ObserveClusters,
 } from "./plan.ts";
@@ -76,7 +76,7 @@ export function clusterController({ observe, onChange }: ObserveClusters): Contr
           ...(remote && toContents(remote)),
           ...orphans?.status,
         },
-        conditions: [reachable, ...(orphans?.conditions ?? []), ...toWorkConditions(cluster)],
+        conditions: [reachable, ...(orphans?.conditions ?? []), ...toHints(cluster, seen)],
         ready,
         requeueAfterMs: COUNT_MS,
       };

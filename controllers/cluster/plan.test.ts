@@ -1,12 +1,14 @@
 // Conditions of a Cluster from what the platform has seen of it.
 import { expect, test } from "vitest";
 import type { Cluster } from "../../crds/cluster/cluster.ts";
+import { HERE_LABEL } from "../../crds/cluster/local-cluster.ts";
 import {
   isStillAsking,
   planConditions,
   planSilence,
   staysReachable,
   toCapacity,
+  toHints,
   type ClusterObservation,
 } from "./plan.ts";
 
@@ -37,6 +39,26 @@ test.each<[ClusterObservation | undefined, string, string, string]>([
   const { reachable, ready } = planConditions(cluster, seen);
   expect(reachable).toMatchObject({ status, reason, message: expect.stringContaining(words) as string });
   expect(ready).toMatchObject({ status, reason: status === "True" ? "Reachable" : reason });
+});
+
+test("a cluster whose logs nobody can read says so, until its token has come", () => {
+  const seen = (hasLogToken?: boolean): ClusterObservation => ({
+    state: { phase: "engaged" },
+    ...(hasLogToken !== undefined && { hasLogToken }),
+  });
+  const [missing] = toHints(cluster, seen(false));
+  expect(missing).toMatchObject({
+    type: "LogsReadable",
+    status: "False",
+    message: expect.stringContaining("cup clusters add east --context") as string,
+  });
+  expect(toHints(cluster, seen(true))).toEqual([]);
+  const said = { ...cluster, status: { conditions: [missing] } } as unknown as Cluster;
+  expect(toHints(said, seen(true))).toMatchObject([{ type: "LogsReadable", status: "True" }]);
+  expect(toHints({ ...cluster, spec: { ...cluster.spec, mode: "pull" } }, seen(false))).toEqual([]);
+  const here = { ...cluster, metadata: { name: "east", labels: { [HERE_LABEL]: "running" } } } as unknown as Cluster;
+  expect(toHints(here, seen(false))).toEqual([]);
+  expect(toHints(cluster, undefined)).toEqual([]);
 });
 
 test("a cluster that was known is silent, too, where the platform has started since", () => {

@@ -1,5 +1,6 @@
 // The status of a Cluster from what this platform has seen of it. Pure.
 import type { Cluster } from "../../crds/cluster/cluster.ts";
+import { HERE_LABEL } from "../../crds/cluster/local-cluster.ts";
 import type { SpokeFacts } from "../../crds/cluster/spoke-facts.ts";
 import type { EngagementState } from "../../kube/cache/cluster-provider.ts";
 import type { ConditionDraft, FinalizeResult, ReadyDraft } from "../../kube/controller/controller.ts";
@@ -16,6 +17,8 @@ export interface ClusterObservation {
   isRead?: boolean;
   /** Kinds that the platform may not watch there. */
   refused?: readonly string[];
+  /** Whether its Secret has the token for the logs and stats there. */
+  hasLogToken?: boolean;
 }
 
 export interface ObserveClusters {
@@ -140,11 +143,20 @@ function toUsable(
   };
 }
 
+function hasCondition(status: Cluster["status"], type: string): boolean {
+  return status?.conditions?.some((one) => one.type === type) ?? false;
+}
+
+/** Conditions that change nothing of how a cluster is used, and tell a person what to do. */
+export function toHints(cluster: Cluster, seen: ClusterObservation | undefined): ConditionDraft[] {
+  return [...toWorkConditions(cluster), ...toLogConditions(cluster, seen)];
+}
+
 /** Says whether a pull cluster has objects that no Work holds. No condition while it never had any. */
-export function toWorkConditions({ metadata: { name }, status }: Cluster): ConditionDraft[] {
+function toWorkConditions({ metadata: { name }, status }: Cluster): ConditionDraft[] {
   const type = "WorksMissing";
   const orphans = status?.agent?.orphans;
-  const isSaid = status?.conditions?.some((one) => one.type === type) ?? false;
+  const isSaid = hasCondition(status, type);
   if (!orphans)
     return isSaid
       ? [{ type, status: "False", reason: "None", message: `every object on cluster ${name} has its Work` }]
@@ -155,6 +167,29 @@ export function toWorkConditions({ metadata: { name }, status }: Cluster): Condi
       status: "True",
       reason: "WorksMissing",
       message: `${orphans.count} objects on cluster ${name} have no Work, such as ${orphans.example}: they stay as they are. Where nobody misses them, delete them there with kubectl`,
+    },
+  ];
+}
+
+/** Says that the logs of a cluster cannot be read for want of a token. No condition while it never lacked one; a laptop's own clusters need none. */
+function toLogConditions(
+  { metadata: { name, labels }, spec, status }: Cluster,
+  seen: ClusterObservation | undefined,
+): ConditionDraft[] {
+  const type = "LogsReadable";
+  const needsToken = spec.mode !== "pull" && labels?.[HERE_LABEL] === undefined;
+  if (!needsToken || seen?.hasLogToken === undefined) return [];
+  const isSaid = hasCondition(status, type);
+  if (seen.hasLogToken)
+    return isSaid
+      ? [{ type, status: "True", reason: "HasToken", message: `the token for cluster ${name} is there` }]
+      : [];
+  return [
+    {
+      type,
+      status: "False",
+      reason: "TokenMissing",
+      message: `logs and stats of apps on cluster ${name} cannot be read: no process of the platform had run there when it was added. When its pods are ready: cup clusters add ${name} --context CONTEXT`,
     },
   ];
 }

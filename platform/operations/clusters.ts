@@ -80,7 +80,7 @@ export function startClusters(context: ClustersOptions): Clusters {
     markers: () => hub.markers,
     listTelemetry: () => telemetry.list(),
     onTelemetryChange: (listener) => telemetry.onChange(listener),
-    ...toObservations(provider, facts, problems),
+    ...toObservations(provider, { facts, problems, telemetry }),
   };
 }
 
@@ -95,8 +95,7 @@ function onAnyChange(
 
 function toObservations(
   provider: ClusterProvider,
-  facts: ReadonlyMap<string, ClusterFacts>,
-  problems: ReadonlyMap<string, string>,
+  { facts, problems, telemetry }: Pick<Engaging, "facts" | "problems" | "telemetry">,
 ): ObserveClusters {
   return {
     observe(name) {
@@ -104,7 +103,8 @@ function toObservations(
       const problem = problems.get(name);
       if (!state)
         return problem === undefined ? undefined : { state: { phase: "failed", reason: problem, isSilent: false } };
-      return { state, ...facts.get(name), refused: listRefused(provider, name) };
+      const hasLogToken = telemetry.has(name);
+      return { state, ...facts.get(name), refused: listRefused(provider, name), hasLogToken };
     },
     onChange: (listener) => provider.onChange(listener),
   };

@@ -13,6 +13,10 @@ export class TelemetryTokens {
     for (const listener of this.#listeners) listener();
   }
 
+  has(cluster: string): boolean {
+    return this.#tokens.has(cluster);
+  }
+
   list(): TelemetryEndpoint[] {
     return [...this.#tokens].map(([url, token]) => ({ url, token }));
   }
