@@ -15,6 +15,7 @@ const BY_NAME = [
   "cf-replay-all",
   "take-over",
   "terraform",
+  "uaa",
   "upgrade",
 ].filter((name) => process.argv.every((arg) => !arg.includes(name)));
 

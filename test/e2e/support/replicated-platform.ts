@@ -34,6 +34,10 @@ const REPLICAS = 3;
 export interface ReplicatedPlatformOptions {
   /** Operations of each replica, beside the usual ones. */
   operations?: readonly Operation[];
+  /** More arguments of each replica. */
+  replicaArgs?: readonly string[];
+  /** More flags of kube-apiserver. */
+  apiserverFlags?: string[];
 }
 
 /** How long a replica that was killed counts as living; what it led waits so long for another. */
@@ -44,7 +48,11 @@ interface Replica extends BalancerBackend {
 }
 
 /** Starts a control plane and the platform on it. `kubectl` is one of the control plane's version. @throws Error with the log's end when a replica does not become ready */
-export async function startReplicatedPlatform({ operations = [] }: ReplicatedPlatformOptions = {}): Promise<{
+export async function startReplicatedPlatform({
+  operations = [],
+  replicaArgs = [],
+  apiserverFlags = [],
+}: ReplicatedPlatformOptions = {}): Promise<{
   base: TestPlatformBase;
   kubectl: string;
   plane: ControlPlane;
@@ -52,6 +60,7 @@ export async function startReplicatedPlatform({ operations = [] }: ReplicatedPla
   ports: readonly number[];
 }> {
   const plane = await startControlPlane({
+    apiserverFlags,
     users: [
       { token: "platform-token", user: "cupola", groups: [PLATFORM_GROUP] },
       { token: "developer-token", user: DEVELOPER },
@@ -81,7 +90,7 @@ export async function startReplicatedPlatform({ operations = [] }: ReplicatedPla
     Array.from({ length: REPLICAS }, async () => ({ port: await freePort(), up: false, child: undefined })),
   );
   const balancer = await startLoadBalancer(replicas);
-  const launch = { home, publicPort: balancer.port, operations: [...OPERATIONS, ...operations].join() };
+  const launch = { home, publicPort: balancer.port, operations: [...OPERATIONS, ...operations].join(), replicaArgs };
   const start = (): Promise<void> => startMissing(replicas, launch);
   const base: TestPlatformBase = {
     on: "cluster",
@@ -122,6 +131,7 @@ interface Launch {
   home: string;
   publicPort: number;
   operations: string;
+  replicaArgs: readonly string[];
 }
 
 async function startMissing(replicas: Replica[], launch: Launch): Promise<void> {
@@ -130,7 +140,7 @@ async function startMissing(replicas: Replica[], launch: Launch): Promise<void> 
   );
 }
 
-async function startReplica(replica: Replica, { home, publicPort, operations }: Launch): Promise<void> {
+async function startReplica(replica: Replica, { home, publicPort, operations, replicaArgs }: Launch): Promise<void> {
   const log = openSync(join(home, "cupola.log"), "a");
   const args = [
     `--operation=${operations}`,
@@ -144,6 +154,7 @@ async function startReplica(replica: Replica, { home, publicPort, operations }: 
     join(home, "data"),
     "--public-url",
     `http://localhost:${publicPort}`,
+    ...replicaArgs,
   ];
   const child = spawn(process.execPath, ["--import", GUARD, ENTRY, ...args], { stdio: ["pipe", "ignore", log] });
   closeSync(log);
