@@ -29,6 +29,12 @@ test("the first request needs the command line and the kubeconfig", () => {
   expect(count).toBeLessThan(120);
 });
 
+test("a platform that nobody scrapes or traces loads no library for it", () => {
+  const { libraries } = loadedBy("../local/start.ts", "../platform/platform.ts");
+  expect(libraries).toContain("express");
+  expect(libraries.filter((name) => /prom-client|opentelemetry/.test(name))).toEqual([]);
+}, 60_000);
+
 test("a push needs what packs, and nothing of the platform", () => {
   const { libraries, count } = loadedBy("program.ts", "context.ts", "push/push.ts", "push/check-toolchain.ts");
   expect(libraries).toEqual([

@@ -1,5 +1,6 @@
 // Metrics of one process in Prometheus' form. A label has a closed set of values or a bounded number of names, so their number does not grow with the objects of a cluster.
 import type * as Prometheus from "prom-client";
+import { SeriesMetric } from "./series.ts";
 
 /** Names that the code gives: controllers, resources, endpoints. Beyond MAX_NAMES of a metric they count as `other`. */
 export const NAME = "name";
@@ -45,14 +46,13 @@ export async function createMetrics(): Promise<Metrics> {
   return new PrometheusMetrics(registry, prometheus);
 }
 
-type Constructors = Pick<typeof Prometheus, "Counter" | "Gauge" | "Histogram">;
+type Constructors = Pick<typeof Prometheus, "Gauge">;
 type Reader = () => Iterable<readonly [Record<string, string>, number]>;
 
 class PrometheusMetrics implements Metrics {
   readonly #registry: Prometheus.Registry;
   readonly #constructors: Constructors;
-  readonly #counters = new Map<string, Prometheus.Counter>();
-  readonly #histograms = new Map<string, Prometheus.Histogram>();
+  readonly #series = new Map<string, SeriesMetric>();
   readonly #gauges = new Map<string, Set<Reader>>();
 
   constructor(registry: Prometheus.Registry, constructors: Constructors) {
@@ -69,22 +69,13 @@ class PrometheusMetrics implements Metrics {
   }
 
   counter<D extends MetricDefinition>(definition: D): (labels: LabelsOf<D>, by?: number) => void {
-    const bound = createNameBound(definition);
-    const counter = getOrMake(
-      this.#counters,
-      definition.name,
-      () => new this.#constructors.Counter(this.#options(definition)),
-    );
-    return (labels, by = 1) => counter.inc(bound(labels), by);
+    const counter = this.#seriesOf(definition, "counter");
+    return (labels, by = 1) => counter.add(labels as Record<string, string>, by);
   }
 
   histogram<D extends MetricDefinition>(definition: D): (labels: LabelsOf<D>, value: number) => void {
-    const bound = createNameBound(definition);
-    const { buckets = [] } = definition;
-    const make = (): Prometheus.Histogram =>
-      new this.#constructors.Histogram({ ...this.#options(definition), buckets: [...buckets] });
-    const histogram = getOrMake(this.#histograms, definition.name, make);
-    return (labels, value) => histogram.observe(bound(labels), value);
+    const histogram = this.#seriesOf(definition, "histogram");
+    return (labels, value) => histogram.observe(labels as Record<string, string>, value);
   }
 
   gauge<D extends MetricDefinition>(definition: D, read: () => Iterable<Sample<D>>): () => void {
@@ -93,6 +84,16 @@ class PrometheusMetrics implements Metrics {
     const reader: Reader = () => [...read()].map(([labels, value]) => [bound(labels), value] as const);
     readers.add(reader);
     return () => void readers.delete(reader);
+  }
+
+  #seriesOf<D extends MetricDefinition>(definition: D, type: "counter" | "histogram"): SeriesMetric {
+    return getOrMake(this.#series, definition.name, () => {
+      const { name, help, labels, buckets = [] } = definition;
+      const bound = createNameBound(definition) as (given: Readonly<Record<string, string>>) => Record<string, string>;
+      const made = new SeriesMetric({ name, help, type, labelNames: Object.keys(labels), buckets, bound });
+      this.#registry.registerMetric(made as unknown as Prometheus.Metric);
+      return made;
+    });
   }
 
   #makeGauge(definition: MetricDefinition): Set<Reader> {
