@@ -72,7 +72,7 @@ export const routerResponses = {
   spaceBusy: (limit: number): RouterResponse => ({
     status: 503,
     error: "connection_limit_reached",
-    text: `503 Service Unavailable: The routes of this space that have a route service have ${limit} requests under way, the most that this proxy takes of one space, on their way to the service and back. See why the service or the apps do not answer.`,
+    text: `503 Service Unavailable: The routes of this space that have a route service have ${limit} requests under way, the most that this proxy takes of one space on their way to services, and as many on their way back. See why the services or the apps do not answer.`,
   }),
   failed: (endpoint: Endpoint | undefined, app: string, reason: string): RouterResponse => ({
     status: 502,

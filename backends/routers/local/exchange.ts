@@ -30,10 +30,17 @@ export interface RouterContext {
   keyring: RouteServiceKeyring;
   /** Bounds the requests at route services, by route. */
   servicePlaces: Places;
-  /** Bounds the requests of a space under way, by its namespace. A router that serves one person has none. */
-  spacePlaces?: Places;
+  /** Bounds the requests of a space under way. A router that serves one person has none. */
+  spacePlaces?: SpacePlaces;
   /** Whether an ingress controller passes the requests on: it knows the client's scheme, and endpoints are Services. */
   behindIngress?: true;
+}
+
+/** By the space's namespace. A request at a service comes back through this router before it ends, so a common bound would let requests at services take the places that they need to come back. */
+export interface SpacePlaces {
+  atServices: Places;
+  /** Requests that services sent back. */
+  atApps: Places;
 }
 
 /** A request to a route service, and the route that has it. */
@@ -74,7 +81,7 @@ interface ExchangeState {
   /** Gives the place at the route service back. */
   leaveService?: () => void;
   /** Gives the place of the space back. */
-  leaveSpace?: () => void;
+  leaveSpace?: (() => void) | undefined;
   match?: Match;
   /** Why the last instance refused. */
   reason?: string;
@@ -112,10 +119,11 @@ export function beginExchange(context: RouterContext, request: IncomingMessage):
     next() {
       const found = findEndpoints(context, request, host);
       if ("status" in found) return endedMeanwhile(state) ?? found;
-      const crowded = enterSpace(context, state, found.match);
-      if (crowded) return crowded;
-      const first = findServiceStep(context, state, { match: found.match, request, facts });
-      return first ?? takeEndpoint(context, state, { ...found, hashed: hashedValue(found.match, request), sticky });
+      const { match } = found;
+      const first =
+        findServiceStep(context, state, { match, request, facts }) ??
+        enterSpace(context.spacePlaces?.atApps, state, match);
+      return first ?? takeEndpoint(context, state, { ...found, hashed: hashedValue(match, request), sticky });
     },
     markFailed(endpoint, reason) {
       state.reason = reason;
@@ -155,19 +163,17 @@ function schemeOf({ behindIngress }: RouterContext, { socket, headers }: Incomin
   return isTLS ? "https" : "http";
 }
 
-/** No space's requests make those of others wait. Undefined where the request has a place. */
-function enterSpace({ spacePlaces }: RouterContext, state: ExchangeState, match: Match): RouterResponse | undefined {
-  if (!spacePlaces || state.leaveSpace) return undefined;
+/** Undefined where the request has a place. */
+function enterSpace(places: Places | undefined, state: ExchangeState, match: Match): RouterResponse | undefined {
+  if (!places || state.leaveSpace) return undefined;
   state.match = match;
-  const leave = spacePlaces.take(match.route.space);
-  if (!leave) return routerResponses.spaceBusy(spacePlaces.max);
-  state.leaveSpace = leave;
-  return undefined;
+  state.leaveSpace = places.take(match.route.space);
+  return state.leaveSpace ? undefined : routerResponses.spaceBusy(places.max);
 }
 
 /** Undefined for a request that goes to an instance, without the headers of the service. */
 function findServiceStep(
-  { keyring, servicePlaces }: RouterContext,
+  { keyring, servicePlaces, spacePlaces }: RouterContext,
   state: ExchangeState,
   { match, request, facts }: { match: Match; request: IncomingMessage; facts: RequestFacts },
 ): ServiceTarget | RouterResponse | undefined {
@@ -177,7 +183,8 @@ function findServiceStep(
   if (step === undefined) facts.dropped = ROUTE_SERVICE_HEADERS;
   if (step === undefined || "status" in step) return step;
   state.leaveService ??= servicePlaces.take(match.route.guid);
-  return state.leaveService ? { service: step } : routerResponses.serviceBusy(maxRequestsPerService);
+  if (!state.leaveService) return routerResponses.serviceBusy(maxRequestsPerService);
+  return enterSpace(spacePlaces?.atServices, state, match) ?? { service: step };
 }
 
 interface Tried {

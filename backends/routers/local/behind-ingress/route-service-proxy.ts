@@ -20,7 +20,7 @@ import { forwardUpgrade } from "../upgrade.ts";
 
 /** Requests under way to one Service of an app. */
 const MAX_REQUESTS = 2_000;
-/** Requests of one space under way. Each that its service sends back counts twice: one route may have all that its service gets at once. */
+/** Requests of one space at its services, and as many that these sent back. One route whose service does not answer takes half of them. */
 const MAX_REQUESTS_OF_SPACE = 2 * maxRequestsPerService;
 const REQUEST_TIMEOUT_MS = 900_000;
 
@@ -46,7 +46,7 @@ function createBounds(): Pick<RouterContext, "chooser" | "servicePlaces" | "spac
   return {
     chooser: createEndpointChooser(MAX_REQUESTS),
     servicePlaces: createPlaces(maxRequestsPerService),
-    spacePlaces: createPlaces(MAX_REQUESTS_OF_SPACE),
+    spacePlaces: { atServices: createPlaces(MAX_REQUESTS_OF_SPACE), atApps: createPlaces(MAX_REQUESTS_OF_SPACE) },
   };
 }
 
