@@ -36,7 +36,8 @@ export function createDispatchers({
   });
   const services = new Agent({
     ...common,
-    connections: maxRequestsPerService,
+    // Places of routes and spaces bound them. A bound by origin would make the routes of all spaces wait that have the same service.
+    connections: null,
     pipelining: 1,
     ...(connectToService && { connect: connectToService }),
   });

@@ -76,10 +76,15 @@ async function anApp(name: string): Promise<void> {
 }
 const ports = new Map<string, number>();
 
-function bind(url: string | undefined, destinations: object[] = [{ app: "shop" }], hostname = "shop.test"): void {
+function bind(
+  url: string | undefined,
+  destinations: object[] = [{ app: "shop" }],
+  hostname = "shop.test",
+  namespace = "n",
+): void {
   putAll({
     kind: "RouteBinding",
-    metadata: { name: hostname, namespace: "n", uid: hostname },
+    metadata: { name: hostname, namespace, uid: hostname },
     spec: {
       class: "gateway",
       routeGUID: `route-of-${hostname}`,
@@ -210,11 +215,12 @@ test("a WebSocket is 503", async () => {
   expect(error.message).toContain("503");
 });
 
-test("a service that does not answer holds 500 requests of a route; other routes go on", async () => {
-  const silent = await serve(() => undefined);
-  bind(`http://127.0.0.1:${silent}`);
-  const answering = await serve((_incoming, response) => response.end("guard"));
-  bind(`http://127.0.0.1:${answering}`, [{ app: "shop" }], "other.test");
+test("a service that does not answer holds 500 requests of a route; routes of another space with the same service go on", async () => {
+  const guard = await serve(({ headers }, response) => {
+    if (new URL(String(headers["x-cf-forwarded-url"])).host !== "shop.test") response.end("guard");
+  });
+  bind(`http://127.0.0.1:${guard}`);
+  bind(`http://127.0.0.1:${guard}`, [{ app: "shop" }], "other.test", "other-space");
   const { port } = replicas[0]!;
   const held = Array.from({ length: 500 }, () => {
     const sent = request({ port, host: "127.0.0.1", headers: { host: "shop.test" }, agent: false });
