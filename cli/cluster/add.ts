@@ -80,10 +80,11 @@ export const secretName = (cluster: string): string => `cluster-${cluster}`;
 export const roleName = (cluster: string): string => `cupola-cluster-${cluster}`;
 
 function readAccount({ server, ...context }: AddOptions): Promise<HubAccount> {
-  return withSpoke(context, async (spoke, access) => ({
-    ...(await readToken(spoke, access)),
-    server: server ?? access.server,
-  }));
+  return withSpoke(
+    context,
+    async (spoke, access) => ({ ...(await readToken(spoke, access)), server: server ?? access.server }),
+    `use a context whose user may read Secrets of ${SYSTEM_NAMESPACE} there`,
+  );
 }
 
 /** Kubernetes fills the Secret a moment after it is made. */

@@ -1,5 +1,4 @@
 // A client of another cluster, by a context of a kubeconfig of the caller.
-import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { createClient } from "../../kube/client/create-client.ts";
 import { KubeError } from "../../kube/client/errors.ts";
@@ -13,10 +12,11 @@ export interface SpokeContext {
   context?: string;
 }
 
-/** Closes the client afterwards. @throws Failure that names the context */
+/** Closes the client afterwards. `next`: what to do when the cluster refuses. @throws Failure that names the context */
 export async function withSpoke<T>(
   { kubeconfig, context }: SpokeContext,
   action: (spoke: KubeClient, access: KubeconfigAccess) => Promise<T>,
+  next: string,
 ): Promise<T> {
   const access = await loadKubeconfig({
     ...(kubeconfig !== undefined && { path: kubeconfig }),
@@ -33,10 +33,7 @@ export async function withSpoke<T>(
     return await action(spoke, access);
   } catch (error) {
     if (!(error instanceof KubeError)) throw error;
-    throw new Failure(`the cluster of context ${access.context}: ${error.message}`, {
-      next: `use a context whose user may read Secrets of ${SYSTEM_NAMESPACE} there`,
-      cause: error,
-    });
+    throw new Failure(`the cluster of context ${access.context}: ${error.message}`, { next, cause: error });
   } finally {
     await spoke.close();
   }

@@ -149,7 +149,7 @@ function addRemoval(clusters: Command): void {
     .command("detach <name>")
     .description("let a cluster go with the apps that run there")
     .addHelpText("after", example("cup clusters detach west --context west"))
-    .option("--context <context>", "its context in the kubeconfig, of a user who may change its LRPs and Secrets")
+    .option("--context <context>", "its context in the kubeconfig, of an administrator there")
     .option("--kubeconfig <file>", "the kubeconfig; default: $KUBECONFIG, or ~/.kube/config")
     .option("-f, --force", "do not ask")
     .action(

@@ -77,9 +77,10 @@ describe("a cluster is detached", () => {
   ];
 
   test("only with a context of that cluster", async () => {
-    await expect(detach("east", writeKubeconfig("west"))).rejects.toThrow(
-      "the context is of another cluster than east",
-    );
+    for (const name of ["east", "mistyped"])
+      await expect(detach(name, writeKubeconfig("west"))).rejects.toThrow("the context is of cluster west");
+    const { items } = await world.spoke("west").client.list(LRP, { namespace });
+    expect(items.map((lrp) => marksOf(lrp)[0])).toEqual([expect.any(String)]);
     expect(await world.hub.find(Cluster, { namespace: SYSTEM_NAMESPACE, name: "east" })).toBeDefined();
   });
 
