@@ -230,6 +230,7 @@ const NO_STAGES = {
   stage: undefined,
   stageTime: undefined,
   stageReadyTime: undefined,
+  stageLostTime: undefined,
   stagePauses: undefined,
   stageProblem: undefined,
 };

@@ -93,9 +93,26 @@ test("a stage that is no longer ready after its turn holds the next gate, and fa
   const given = { ready: 1, readyElsewhere: 2 };
   const { fields } = progress({ ...given, status: { stage: 2, stageReadyTime: ago(60) } });
   expect([fields.stage, fields.stageReadyTime]).toEqual([2, undefined]);
-  const late = progress({ ...given, status: { stage: 2, stageTime: ago(600) } }).fields;
+  expect(fields.stageLostTime).toBe(NOW.toISOString());
+  const late = progress({ ...given, status: { stage: 2, stageTime: ago(800), stageLostTime: ago(600) } }).fields;
   expect(late).toMatchObject({ stage: 2, stagePauses: 1 });
   expect(late.stageProblem).toBe("stage 1 of 2 (east): 1 of 2 instances take requests after 600 s");
+});
+
+test("a moment without an instance after the deadline, in a long soak, fails no stage", () => {
+  const stageRules = { ...RULES, soakSeconds: 3600 };
+  const status = { stageRules, stageTime: ago(1200), stageReadyTime: ago(900) };
+  const lost = progress({ ready: 1, status });
+  expect(lost.fields).toMatchObject({ stage: 1, stageLostTime: NOW.toISOString() });
+  expect([lost.fields.stagePauses, lost.requeueAfterMs]).toEqual([undefined, 600_000]);
+  const back = progress({ ready: 2, status: { ...status, stageReadyTime: undefined, stageLostTime: ago(5) } }).fields;
+  expect([back.stageReadyTime, back.stageLostTime]).toEqual([NOW.toISOString(), undefined]);
+});
+
+test("a stage that is ready and lost again and again has the soak and twice the time", () => {
+  const status = (seconds: number) => ({ stageTime: ago(seconds), stageReadyTime: ago(1) });
+  expect(progress({ ready: 1, status: status(1259) }).requeueAfterMs).toBe(1000);
+  expect(progress({ ready: 1, status: status(1260) }).fields.stagePauses).toBe(1);
 });
 
 test("a stage whose clusters have all left asks for no approval", () => {

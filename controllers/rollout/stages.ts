@@ -12,7 +12,7 @@ type Status = NonNullable<Rollout["status"]>;
 /** Fields of the status; one that is undefined is removed. */
 export type StageFields = Pick<
   Status,
-  "stages" | "stageRules" | "stage" | "stageTime" | "stageReadyTime" | "stagePauses" | "stageProblem"
+  "stages" | "stageRules" | "stage" | "stageTime" | "stageReadyTime" | "stageLostTime" | "stagePauses" | "stageProblem"
 >;
 
 /** Where the segment has no stages a cluster that does not answer is skipped after this time. */
@@ -70,10 +70,10 @@ export function planStageProgress(input: StageProgressInput): StageProgress {
   const gate = judgeGate(rollout, { current, begun: steps.slice(0, stage) }, now);
   if (gate.late) return halt(rollout, gate.late, gate.late.problem);
   if (gate.isOpen) return pass(rollout, current, now);
-  const { stageReadyTime, requeueAfterMs } = gate;
+  const { stageReadyTime, stageLostTime, requeueAfterMs } = gate;
   const { silent } = current;
   return {
-    fields: { ...kept, stageTime, stageReadyTime },
+    fields: { ...kept, stageTime, stageReadyTime, stageLostTime },
     isPassed: false,
     silent,
     ...omitUndefined({ requeueAfterMs }),
@@ -92,41 +92,65 @@ interface StageName {
 
 interface Gate {
   isOpen: boolean;
-  stageReadyTime: string | undefined;
+  stageReadyTime?: string;
+  stageLostTime?: string;
   /** The first stage that was not ready in time. */
   late?: StageName & { problem: string };
-  requeueAfterMs?: number | undefined;
+  requeueAfterMs?: number;
 }
 
-const CLOSED: Gate = { isOpen: false, stageReadyTime: undefined };
+const CLOSED: Gate = { isOpen: false };
+
+interface BegunStages {
+  current: StageStep;
+  /** Up to the current one. */
+  begun: readonly StageStep[];
+}
 
 /**
  * The gate after the current stage. Instances of an earlier stage that stop taking requests close it, too. A canary's step may replace a part of a stage: its
  * time has not come. A stage whose clusters were all left needs none.
  */
-function judgeGate(
-  rollout: Rollout,
-  { current, begun }: { current: StageStep; begun: readonly StageStep[] },
-  now: Date,
-): Gate {
+function judgeGate(rollout: Rollout, { current, begun }: BegunStages, now: Date): Gate {
   const { silent, step } = current;
   if (step.goal.limit < step.goal.total) return CLOSED;
   const { stageRules, stageTime, stageReadyTime } = toState(rollout);
   const { soakSeconds, deadlineSeconds } = stageRules ?? NO_RULES;
-  const deadlineMs = remaining(stageTime, deadlineSeconds, now);
   const at = begun.findIndex(({ step: { target, goal } }) => !isReached(target, goal));
   const unready = begun[at];
-  if (!unready) {
-    if (step.goal.limit === 0 && silent.length === 0) return { ...CLOSED, isOpen: true };
-    const since = stageReadyTime ?? now.toISOString();
-    const waitMs = Math.max(remaining(since, soakSeconds, now), silent.length > 0 ? deadlineMs : 0);
-    return { isOpen: waitMs === 0, stageReadyTime: since, requeueAfterMs: waitMs };
-  }
-  if (!stageRules) return CLOSED;
-  if (deadlineMs > 0) return { ...CLOSED, requeueAfterMs: deadlineMs };
+  if (unready) return stageRules ? judgeUnready(rollout, { unready, number: at + 1, rules: stageRules }, now) : CLOSED;
+  if (step.goal.limit === 0 && silent.length === 0) return { isOpen: true };
+  const since = stageReadyTime ?? now.toISOString();
+  const skipMs = silent.length > 0 ? remaining(stageTime, deadlineSeconds, now) : 0;
+  const waitMs = Math.max(remaining(since, soakSeconds, now), skipMs);
+  return { isOpen: waitMs === 0, stageReadyTime: since, requeueAfterMs: waitMs };
+}
+
+interface UnreadyStage {
+  unready: StageStep;
+  number: number;
+  rules: NonNullable<Status["stageRules"]>;
+}
+
+/**
+ * One that was ready, or was skipped, has the whole time again from the moment it was lost. One that is ready and lost again and again has the
+ * soak and twice the time.
+ */
+function judgeUnready(rollout: Rollout, { unready, number, rules }: UnreadyStage, now: Date): Gate {
+  const { stage, stageTime, stageReadyTime, stageLostTime } = toState(rollout);
+  const { soakSeconds, deadlineSeconds } = rules;
+  const wasReady = number < stage || stageReadyTime !== undefined || stageLostTime !== undefined;
+  const lost = wasReady ? { stageLostTime: stageLostTime ?? now.toISOString() } : {};
+  const leftMs = wasReady
+    ? Math.min(
+        remaining(lost.stageLostTime, deadlineSeconds, now),
+        remaining(stageTime, soakSeconds + 2 * deadlineSeconds, now),
+      )
+    : remaining(stageTime, deadlineSeconds, now);
+  if (leftMs > 0) return { ...CLOSED, ...lost, requeueAfterMs: leftMs };
   const { target, goal } = unready.step;
   const problem = `${target.routable.size} of ${goal.limit} instances take requests after ${deadlineSeconds} s`;
-  return { ...CLOSED, late: { number: at + 1, clusters: unready.clusters, problem } };
+  return { ...CLOSED, late: { number, clusters: unready.clusters, problem } };
 }
 
 /** Milliseconds until so many seconds have passed since a time; all of them before it is known. */

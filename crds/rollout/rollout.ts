@@ -140,6 +140,11 @@ export const Rollout = defineKind({
       .max(64)
       .optional()
       .describe("Since when all instances of the stage take requests (RFC 3339)."),
+    stageLostTime: z
+      .string()
+      .max(64)
+      .optional()
+      .describe("Since when instances of this stage or an earlier one do not, which did before (RFC 3339)."),
     stagePauses: z.int().min(0).optional().describe("How often it has paused after a stage, or halted in one."),
     stageProblem: z.string().max(MAX_DETAILS).optional().describe("Why the stage has failed: it halts there."),
     error: z.string().max(MAX_DETAILS).optional().describe("Why the instances of the newest version do not run."),
