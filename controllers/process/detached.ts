@@ -11,6 +11,7 @@ import type { KubeClient } from "../../kube/client/client.ts";
 import type { ReadyDraft, ReconcileContext, ReconcileResult } from "../../kube/controller/controller.ts";
 import { findOpenRollout, type AppHistory } from "../shared/rollouts.ts";
 import { planLRPUpdate } from "./lrp.ts";
+import { desiredInstances } from "./plan.ts";
 
 /** The released LRPs of a process, by their app and type: one that a Rollout made has a process GUID of its own. */
 export function listDetached(read: Reader, { metadata, spec }: Process, appGUID: string): LRP[] {
@@ -26,25 +27,35 @@ export interface DetachedLRPs {
 }
 
 interface HandOver {
+  app: App;
   history: AppHistory;
   decision: PlacementDecision | undefined;
 }
 
 /** Why a process that is to be detached cannot be yet: until it can, its LRPs are maintained as ever. Pure. */
 export function findHindrance(
-  { spec }: Process,
-  owned: readonly LRP[],
-  { history, decision }: HandOver,
+  process: Process,
+  { owned, detached }: DetachedLRPs,
+  { app, history, decision }: HandOver,
 ): ReadyDraft | undefined {
-  if (!spec.detached) return undefined;
+  if (!process.spec.detached) return undefined;
   if (decision)
     return hinder("NotSupported", "a process on several clusters cannot be detached; unset spec.detached", true);
-  if (owned.length === 0) return undefined;
+  if (owned.length === 0)
+    return detached.length === 0 && isStarting(process, app)
+      ? hinder("Starting", "it is detached when its instances are being started")
+      : undefined;
   if (findOpenRollout(history.rollouts))
     return hinder("RolloutUnderWay", "it is detached when the rollout of its app is over: cup rollout status");
   if (owned.length > 1 || owned.some(({ metadata }) => metadata.deletionTimestamp))
     return hinder("Stopping", "it is detached when instances of one revision alone are left");
   return undefined;
+}
+
+/** Between the LRP of the last start and that of the next one. Nothing is started for a process that is detached already. */
+function isStarting(process: Process, { spec }: App): boolean {
+  const isDetached = process.status?.conditions?.some(({ type, reason }) => type === "Ready" && reason === "Detached");
+  return spec.state === "Started" && !isDetached && desiredInstances(process) > 0;
 }
 
 function hinder(reason: string, message: string, isFailure?: true): ReadyDraft {

@@ -182,7 +182,12 @@ async function planProcess(
   const { read, clusters, client } = context;
   const owned = listLRPsOfProcess(read, process.metadata);
   const detached = listDetached(read, process, given.appGUID);
-  const hindrance = findHindrance(process, owned, { history: given.history, decision: findDecision(process, read) });
+  const { history } = given;
+  const hindrance = findHindrance(
+    process,
+    { owned, detached },
+    { app, history, decision: findDecision(process, read) },
+  );
   if (process.spec.detached && !hindrance) return await detachProcess(process, { owned, detached }, client);
   const returning = process.spec.detached ? [] : detached;
   const planned =

@@ -45,4 +45,30 @@ export function handOverTests(given: () => ControllerFixtures): void {
     await client.delete(LRP, (await runningLRPs())[0]?.metadata ?? key);
     await client.delete(App, key);
   });
+
+  test("a process that is detached during a restart is released with its new LRP", async () => {
+    const { client, namespace } = given();
+    const key = { namespace, name: "restarting" };
+    const processKey = { namespace, name: "restarting.web" };
+    await applyApp(client, key);
+    const former = await eventually(() => currentLRP(client, key));
+    await setRunning(client, former);
+    await untilReady(client, Process, processKey);
+    const hold = (finalizers: string[]): Promise<unknown> =>
+      client.patch(LRP, former.metadata, { type: "merge", body: { metadata: { finalizers } } });
+    await hold(["runner.example/instances"]);
+    await client.patch(App, key, { type: "merge", body: { spec: { restart: "again" } } });
+    await untilReady(client, Process, processKey, { status: "False", reason: "Stopping" });
+    await client.patch(Process, processKey, { type: "merge", body: { spec: { detached: true } } });
+    await untilReady(client, Process, processKey, { status: "False", reason: "Stopping" });
+    await hold([]);
+    const { status } = await untilReady(client, Process, processKey, { status: "True", reason: "Detached" });
+    const released = await client.get(LRP, { namespace, name: status?.lrp ?? "" });
+    expect([released.spec.revision, released.spec.detached]).toEqual(["2", true]);
+    // Nothing is started for it once its workload is deleted.
+    await client.delete(LRP, released.metadata);
+    await eventually(async () => expect((await client.get(Process, processKey)).status?.lrp).toBeUndefined());
+    expect(readyOf(await client.get(Process, processKey))).toMatchObject({ reason: "Detached" });
+    await client.delete(App, key);
+  });
 }
