@@ -82,6 +82,11 @@ export function parseNetworkSettings(data: Readonly<Record<string, string>> = {}
   };
 }
 
+/** Whether isolation is off, also where other settings are wrong. @param data of the ConfigMap */
+export function isIsolationOff(data: Readonly<Record<string, string>> = {}): boolean {
+  return data["isolation"]?.trim() === "off";
+}
+
 function isFirst(text: string, words: readonly [string, string]): boolean {
   if (!words.includes(text)) throw new Error(`is ${words.join(" or ")}, not ${text || "empty"}`);
   return text === words[0];

@@ -97,4 +97,10 @@ describe("wrong settings", () => {
     });
     expect(plan(wrong)).toMatchObject({ children: plan().children, problem: { reason: "NetworkSettingsInvalid" } });
   });
+
+  test("switch no isolation on that is off", () => {
+    const wrong = { isolation: " off", "egress-cidrs": "everything" };
+    const appPolicies = plan().children;
+    expect(plan(wrong, { appPolicies })).toMatchObject({ children: [], problem: { reason: "NetworkSettingsInvalid" } });
+  });
 });

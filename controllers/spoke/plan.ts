@@ -4,7 +4,7 @@ import { LABELS } from "../../crds/labels.ts";
 import type { Namespace } from "../../kube/api/builtin.ts";
 import type { ObjectOf } from "../../kube/api/resource-ref.ts";
 import type { Draft } from "../../kube/client/client.ts";
-import { planAppsPolicy, planBySettings, type SettledNetworkInput } from "../shared/network-policies.ts";
+import { planBySettings, planWorkloadPolicies, type SettledNetworkInput } from "../shared/network-policies.ts";
 import { planOperationBindings, type RoleBindingObject } from "../shared/role-bindings.ts";
 
 /** Did a hub make the namespace, for a space of its own? */
@@ -26,10 +26,8 @@ export function planNetwork(
   { settings, existing }: Pick<SettledNetworkInput, "settings" | "existing">,
 ): ReturnType<typeof planBySettings> {
   if (!isOfHub(namespace)) return { children: [] };
-  const { name, labels } = namespace.metadata;
-  // A namespace that the hub made has no consent to adoption.
-  const place = { namespace: name, isAdopted: labels?.[LABELS.adoptableBy] !== undefined, opened: [] };
-  return planBySettings({ namespace: name, settings, existing, plan: (parsed) => planAppsPolicy(place, parsed) });
+  const { name } = namespace.metadata;
+  return planBySettings({ namespace: name, settings, existing, plan: (parsed) => planWorkloadPolicies(name, parsed) });
 }
 
 /** Requests come and go all the time: a change of less than two hundredths of the memory is not told. */

@@ -96,7 +96,10 @@ describe("the operation agent of a cluster that its hub cannot call", () => {
     });
     await eventually(async () => {
       const { items } = await spoke.list(NetworkPolicy);
-      expect(items.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`)).toEqual(["acme-dev/cupola-apps"]);
+      expect(items.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`).toSorted()).toEqual([
+        "acme-dev/cupola-apps",
+        "acme-dev/cupola-tasks",
+      ]);
     });
     await eventually(async () => expect(await savedToken()).not.toBe(""));
     expect(await savedToken()).not.toBe(token);
