@@ -6,6 +6,7 @@ import { RoutePolicy } from "../../crds/route-policy/route-policy.ts";
 import { toSource } from "../../crds/route-policy/rules.ts";
 import { Space } from "../../crds/space/space.ts";
 import type { Session } from "../access/session.ts";
+import { type CFError, unprocessable } from "../http/errors.ts";
 import { presentApp } from "../app/present.ts";
 import { presentOrg } from "../org/present.ts";
 import { presentRoute } from "../route/present.ts";
@@ -48,11 +49,24 @@ function includedSources(session: Session, base: string, policies: readonly Rout
   };
 }
 
-/** The policies of routes. */
+/** As many as the largest page of a list has objects. */
+const MAX_INCLUDED = 5000;
+
+/** The policies of routes. @throws CFError 422 for more than an answer may include */
 export function includedRoutePolicies(session: Session, base: string, routes: readonly Route[]): object[] {
   const { cache } = session;
-  return routes
-    .flatMap(({ metadata }) => cache.store(RoutePolicy).byIndex("route", `${metadata.namespace}/${metadata.name}`))
-    .filter((policy) => session.canSee(RoutePolicy, policy))
-    .map((policy) => presentRoutePolicy(cache, policy, base));
+  const included: RoutePolicy[] = [];
+  for (const { metadata } of routes)
+    for (const policy of cache.store(RoutePolicy).byIndex("route", `${metadata.namespace}/${metadata.name}`)) {
+      if (!session.canSee(RoutePolicy, policy)) continue;
+      if (included.length >= MAX_INCLUDED) throw tooManyPolicies();
+      included.push(policy);
+    }
+  return included.map((policy) => presentRoutePolicy(cache, policy, base));
+}
+
+function tooManyPolicies(): CFError {
+  return unprocessable(
+    `These routes have more than ${MAX_INCLUDED} route policies, the most that an answer includes. Ask for fewer routes by per_page, or list the policies by /v3/route_policies?route_guids=…`,
+  );
 }
