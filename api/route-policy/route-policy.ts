@@ -4,7 +4,13 @@ import { newGUID } from "../../crds/guid.ts";
 import { LABELS } from "../../crds/labels.ts";
 import { Route } from "../../crds/route/route.ts";
 import { RoutePolicy } from "../../crds/route-policy/route-policy.ts";
-import { ANY_SOURCE, isInScope, routePolicyName, toSource } from "../../crds/route-policy/rules.ts";
+import {
+  ANY_SOURCE,
+  isInScope,
+  MAX_POLICIES_OF_ROUTE,
+  routePolicyName,
+  toSource,
+} from "../../crds/route-policy/rules.ts";
 import { apiVersionOf } from "../../kube/api/resource-ref.ts";
 import type { Session } from "../access/session.ts";
 import { domainOf } from "../cache/domains.ts";
@@ -21,8 +27,6 @@ import { createRoutePolicyBody, routePolicyListQuery, routePolicyQuery } from ".
 import { presentRoutePolicy, routeOfPolicy } from "./present.ts";
 
 const path = "/v3/route_policies/:guid";
-/** So that the answer to `include=route_policies` has a bound. */
-const MAX_POLICIES_OF_ROUTE = 500;
 
 type ListQuery = z.output<typeof routePolicyListQuery>;
 type CreateBody = z.output<typeof createRoutePolicyBody>;
@@ -61,9 +65,12 @@ function requireEnforcingDomain({ cache }: Session, route: Route, source: string
     throw unprocessable(`Source '${source}' is not allowed: domain's route_policies_scope is 'space'.`);
 }
 
-/** @throws CFError 422 for cf:any beside others, and for one too many */
+/** @throws CFError 422 for a source twice, for cf:any beside others, and for one too many */
 function requireRoom({ cache }: Session, { metadata }: Route, source: string): void {
   const others = cache.store(RoutePolicy).byIndex("route", `${metadata.namespace}/${metadata.name}`);
+  // The API server judges a policy of the same name: the cache may still have a deleted one.
+  const name = routePolicyName({ routeRef: { name: metadata.name }, source });
+  if (others.some((one) => one.spec.source === source && one.metadata.name !== name)) throw alreadyExists(source);
   if (source === ANY_SOURCE && others.some(({ spec }) => spec.source !== ANY_SOURCE))
     throw unprocessable("Source 'cf:any' cannot be combined with other route policies. Remove the others first.");
   if (source !== ANY_SOURCE && others.some(({ spec }) => spec.source === ANY_SOURCE))
@@ -93,8 +100,12 @@ async function createPolicy(session: Session, { source, relationships, metadata 
       },
       spec,
     },
-    () => unprocessable(`A route policy with source '${source}' already exists for this route.`),
+    () => alreadyExists(source),
   );
+}
+
+function alreadyExists(source: string): CFError {
+  return unprocessable(`A route policy with source '${source}' already exists for this route.`);
 }
 
 const list = endpoint({

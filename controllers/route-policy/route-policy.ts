@@ -3,14 +3,14 @@ import { Claim } from "../../crds/claim/claim.ts";
 import { Domain } from "../../crds/domain/domain.ts";
 import { Route } from "../../crds/route/route.ts";
 import { RoutePolicy } from "../../crds/route-policy/route-policy.ts";
+import type { Reader } from "../../kube/cache/reader.ts";
 import { defineController, watch } from "../../kube/controller/controller.ts";
-import { findReferencedDomain } from "../shared/domains.ts";
+import { findReferencedDomain, ROUTE_DOMAIN_INDEX } from "../shared/domains.ts";
 import { GUID_INDEX, indexByGUID, resolveGUID } from "../shared/guid.ts";
 import { getTenancy, TENANCY_KINDS } from "../shared/tenancy.ts";
-import { planRoutePolicy } from "./plan.ts";
+import { listMisjudged, planRequeue, planRoutePolicy } from "./plan.ts";
 
 const ROUTE_INDEX = "controllers/policies-of-route";
-const ALL_INDEX = "controllers/all-route-policies";
 
 export const routePolicyController = defineController({
   name: "route-policy",
@@ -18,12 +18,15 @@ export const routePolicyController = defineController({
   reads: [...TENANCY_KINDS, Claim],
   indexes: {
     [GUID_INDEX]: indexByGUID,
-    [ROUTE_INDEX]: ({ metadata, spec }: RoutePolicy) => [`${metadata.namespace}/${spec.routeRef.name}`],
-    [ALL_INDEX]: () => ["all"],
+    [ROUTE_INDEX]: (policy: RoutePolicy) => [toRouteKey(policy)],
   },
   watches: [
-    watch(Route, ({ metadata }) => ({ [ROUTE_INDEX]: `${metadata.namespace}/${metadata.name}` })),
-    watch(Domain, () => ({ [ALL_INDEX]: "all" })),
+    watch(Route, (route) => ({ [ROUTE_INDEX]: keyOfRoute(route) })),
+    // The routes of namesakes in other orgs, too: those have few policies.
+    watch(Domain, ({ metadata }, read) => ({
+      [ROUTE_INDEX]: read.byIndex(Route, ROUTE_DOMAIN_INDEX, metadata.name).map(keyOfRoute),
+    })),
+    watch(RoutePolicy, (policy, read) => listMisjudged(listOfRoute(policy, read)).map(({ metadata }) => metadata)),
   ],
 
   reconcile(policy, context) {
@@ -31,9 +34,19 @@ export const routePolicyController = defineController({
     const { namespace = "" } = policy.metadata;
     const route = read.find(Route, { namespace, name: policy.spec.routeRef.name });
     const domain = route && findReferencedDomain(read, route, getTenancy(read, namespace));
-    return {
-      labels: resolveGUID(RoutePolicy, policy, context).labels,
-      ready: planRoutePolicy({ policy, route, domain }),
-    };
+    const ready = planRoutePolicy({ policy, ofRoute: listOfRoute(policy, read), route, domain });
+    return { labels: resolveGUID(RoutePolicy, policy, context).labels, ready, ...planRequeue(ready) };
   },
 });
+
+function keyOfRoute({ metadata }: Route): string {
+  return `${metadata.namespace}/${metadata.name}`;
+}
+
+function toRouteKey({ metadata, spec }: RoutePolicy): string {
+  return `${metadata.namespace}/${spec.routeRef.name}`;
+}
+
+function listOfRoute(policy: RoutePolicy, read: Reader): readonly RoutePolicy[] {
+  return read.byIndex(RoutePolicy, ROUTE_INDEX, toRouteKey(policy));
+}

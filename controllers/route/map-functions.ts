@@ -19,11 +19,9 @@ import type { Reader } from "../../kube/cache/reader.ts";
 import { ifSynced } from "../../kube/cache/errors.ts";
 import { listHostClaims } from "../shared/host-claims.ts";
 import { CLAIMED_NAME_INDEX } from "../shared/claims.ts";
-import { DOMAIN_NAME_INDEX } from "../shared/domains.ts";
+import { DOMAIN_NAME_INDEX, ROUTE_DOMAIN_INDEX } from "../shared/domains.ts";
 import { findTenancy } from "../shared/tenancy.ts";
 
-/** Name of the index of Routes by the object name of their domain. */
-export const DOMAIN_INDEX = "controllers/domain";
 /** Name of the index of Routes by `toHostIndexKey`. */
 export const HOST_INDEX = "controllers/host";
 
@@ -68,20 +66,20 @@ function listRoutesOfDomain(domain: Domain, read: Reader): readonly ObjectKey[] 
   const mapped = mapDomainToRoutes(domain, read);
   return Array.isArray(mapped)
     ? (mapped as ObjectKey[])
-    : read.byIndex(Route, DOMAIN_INDEX, domain.metadata.name).map(toRouteKey);
+    : read.byIndex(Route, ROUTE_DOMAIN_INDEX, domain.metadata.name).map(toRouteKey);
 }
 
 /** Routes that may resolve to the Domain: all for a shared one, else those of its org and of the orgs that it is shared with. */
 export function mapDomainToRoutes(domain: Domain, read: Reader): MapResult {
   const { metadata, spec } = domain;
-  if (isSharedDomain(domain)) return { [DOMAIN_INDEX]: metadata.name };
+  if (isSharedDomain(domain)) return { [ROUTE_DOMAIN_INDEX]: metadata.name };
   const orgs = new Set(spec.sharedOrgs);
   const decisions = new Map<string, boolean>();
   const isAffected = (namespace: string): boolean => {
     const tenancy = findTenancy(read, namespace);
     return !tenancy || tenancy.orgNamespace === metadata.namespace || orgs.has(tenancy.orgObjectName);
   };
-  const affected = read.byIndex(Route, DOMAIN_INDEX, metadata.name).filter(({ metadata: { namespace = "" } }) => {
+  const affected = read.byIndex(Route, ROUTE_DOMAIN_INDEX, metadata.name).filter(({ metadata: { namespace = "" } }) => {
     const decision = decisions.get(namespace) ?? isAffected(namespace);
     decisions.set(namespace, decision);
     return decision;

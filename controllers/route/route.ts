@@ -37,7 +37,7 @@ import { correctedGUIDLabel, indexByGUID, GUID_INDEX, resolveGUID } from "../sha
 import { DESTINATION_INDEX, FOREIGN_APP_INDEX, indexByDestination, indexByForeignApp } from "../shared/route-urls.ts";
 import { CLAIMED_NAME_INDEX, ensureClaim } from "../shared/claims.ts";
 import { findFullQuota, quotaWatches, WAITING_INDEXES, type CountedKind } from "../shared/counted-quotas.ts";
-import { findDomainState, findReferencedDomain, reservationLookup } from "../shared/domains.ts";
+import { findDomainState, findReferencedDomain, reservationLookup, ROUTE_DOMAIN_INDEX } from "../shared/domains.ts";
 import { getTenancy, TENANCY_KINDS } from "../shared/tenancy.ts";
 import {
   routeBindingName,
@@ -51,7 +51,6 @@ import {
   type Target,
 } from "./plan.ts";
 import {
-  DOMAIN_INDEX,
   HOST_INDEX,
   mapHostClaimToRoutes,
   toAddressIndexKey,
@@ -75,7 +74,7 @@ const SETTINGS = {
     ...WAITING_INDEXES,
     [GUID_INDEX]: indexByGUID,
     [CLAIMED_NAME_INDEX]: (route: Route) => [toAddressIndexKey(route)],
-    [DOMAIN_INDEX]: (route: Route) => [route.spec.domainRef.name],
+    [ROUTE_DOMAIN_INDEX]: (route: Route) => [route.spec.domainRef.name],
     [HOST_INDEX]: (route: Route) => [toHostIndexKey(route.spec)],
     [DESTINATION_INDEX]: indexByDestination,
     [FOREIGN_APP_INDEX]: indexByForeignApp,

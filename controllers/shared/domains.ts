@@ -14,6 +14,8 @@ const DOMAIN_OBJECT_NAME_INDEX = "controllers/domain-object-name";
 export const DOMAIN_PARENT_INDEX = "controllers/domain-parent";
 /** Index of Domains by the claim on their name. */
 export const DOMAIN_NAME_INDEX = "controllers/domain-name";
+/** Index of Routes by the object name of their domain, kept by the route controller. */
+export const ROUTE_DOMAIN_INDEX = "controllers/domain";
 /** Indexes on Domains, kept by the domain controller. */
 export const DOMAIN_INDEXES = {
   [DOMAIN_OBJECT_NAME_INDEX]: (domain: Domain): string[] => [domain.metadata.name],

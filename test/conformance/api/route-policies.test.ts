@@ -173,6 +173,39 @@ test("the route is closed, and owns its policies", async () => {
   });
 });
 
+test("cf:any that kubectl makes beside others, and a source that it makes again, have a condition, until they are alone", async () => {
+  const { kube } = bench.testEnv;
+  const route = await aRoute();
+  const { guid } = await allowed(route, `cf:app:${app.guid}`);
+  const { metadata, spec } = (await kube.list(RoutePolicy)).items.find(
+    (one) => one.metadata.labels?.["cupola.dev/guid"] === guid,
+  ) as RoutePolicy;
+  // Ages have whole seconds, so in the same one uids decide.
+  const [later, more] = [
+    new Date(Date.parse(metadata.creationTimestamp ?? "") + 1000),
+    { namespace: metadata.namespace ?? "" },
+  ];
+  await eventually(() => expect(Date.now()).toBeGreaterThan(later.getTime()));
+  for (const [name, source] of [
+    ["everyone", "cf:any"],
+    ["again", spec.source],
+  ] as const)
+    await kube.create(RoutePolicy, { metadata: { name, ...more }, spec: { ...spec, source } });
+  const reasonOf = async (name: string): Promise<unknown> => {
+    const found = await kube.find(RoutePolicy, { name, ...more });
+    return found && readyOf(found);
+  };
+  await eventually(async () => {
+    expect(await reasonOf("everyone")).toMatchObject({ reason: "SourceConflict" });
+    expect(await reasonOf("again")).toMatchObject({ reason: "SourceConflict" });
+    expect(await reasonOf(metadata.name)).toMatchObject({ reason: "NotSupported" });
+  });
+  await kube.delete(RoutePolicy, { name: metadata.name, ...more });
+  await kube.delete(RoutePolicy, { name: "everyone", ...more });
+  await eventually(async () => expect(await reasonOf("again")).toMatchObject({ reason: "NotSupported" }));
+  expect(fault(await allow(route, spec.source))[2]).toContain("already exists");
+});
+
 test("a domain keeps its choice, and an internal one has none", async () => {
   const { kube } = bench.testEnv;
   const { metadata } = (await kube.list(Domain)).items.find(({ spec }) => spec.name === "mesh.example") as Domain;
