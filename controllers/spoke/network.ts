@@ -14,14 +14,12 @@ export const spokeNetworkController = defineController({
   watches: [
     watch(
       ConfigMap,
-      ({ metadata }, read) =>
-        metadata.name === NETWORK_CONFIG
-          ? read
-              .list(Namespace)
-              .filter(isOfHub)
-              .map(({ metadata: { name } }) => ({ name }))
-          : [],
-      { namespace: SYSTEM_NAMESPACE },
+      (_settings, read) =>
+        read
+          .list(Namespace)
+          .filter(isOfHub)
+          .map(({ metadata: { name } }) => ({ name })),
+      { namespace: SYSTEM_NAMESPACE, fieldSelector: `metadata.name=${NETWORK_CONFIG}` },
     ),
   ],
   writesStatus: false,

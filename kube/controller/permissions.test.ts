@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { ConfigMap, Namespace, Secret, Service } from "../api/builtin.ts";
 import { defineController, watch } from "./controller.ts";
-import { permissionsOf } from "./permissions.ts";
+import { permissionsIn, permissionsOf } from "./permissions.ts";
 import { toResourceRules } from "../rbac/resource-rules.ts";
 
 const Gadget = { group: "machinery.example", version: "v1", kind: "Gadget", plural: "gadgets", namespaced: true };
@@ -27,6 +27,18 @@ test("a controller needs the permissions that its definition implies and declare
     { apiGroups: [""], resources: ["secrets"], resourceNames: ["key"], verbs: ["get"] },
     { apiGroups: ["machinery.example"], resources: ["gadgets"], verbs: ["get", "list", "watch", "patch", "delete"] },
     { apiGroups: ["machinery.example"], resources: ["gadgets/status"], verbs: ["patch"] },
+  ]);
+});
+
+test("a watch of one object in a namespace needs that object alone", () => {
+  const controller = defineController({
+    name: "settled",
+    for: Service,
+    watches: [watch(ConfigMap, () => [], { namespace: "system", fieldSelector: "metadata.name=settings" })],
+    reconcile: () => ({}),
+  });
+  expect(toResourceRules(permissionsIn("system", controller))).toEqual([
+    { apiGroups: [""], resources: ["configmaps"], resourceNames: ["settings"], verbs: ["get", "list", "watch"] },
   ]);
 });
 

@@ -24,11 +24,14 @@ export function permissionsOf(controller: Controller): Permission[] {
   ];
 }
 
-/** The permissions that it needs in one namespace only: for the kinds that it watches there. */
+/** The permissions that it needs in one namespace only: for the kinds that it watches there, or one object of them. */
 export function permissionsIn(namespace: string, { watches = [] }: Controller): Permission[] {
   return watches
     .filter((rule) => rule.namespace === namespace)
-    .map(({ ref }): Permission => ({ resource: ref, verbs: LIST_WATCH_VERBS }));
+    .map(({ ref, fieldSelector }): Permission => {
+      const name = /^metadata\.name=(.+)$/.exec(fieldSelector ?? "")?.[1];
+      return { resource: ref, verbs: LIST_WATCH_VERBS, ...(name !== undefined && { names: [name] }) };
+    });
 }
 
 /** Failures that a status states are recorded as Events. */
