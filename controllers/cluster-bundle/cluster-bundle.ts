@@ -22,7 +22,18 @@ import { createFactFilter } from "../shared/fact-filter.ts";
 import { isGivenUp } from "../shared/other-clusters.ts";
 import { applyBundle, listThere } from "./apply.ts";
 import { describeDraft, fillIn, MAX_TEXT, splitDocuments, toDrafts } from "./manifests.ts";
-import { chooseClusters, judgeRoom, soakLeft, toReady, valuesOf } from "./plan.ts";
+import {
+  chooseClusters,
+  hasContent,
+  judgeRoom,
+  mustWait,
+  planHold,
+  refusesContent,
+  soakLeft,
+  toReady,
+  valuesOf,
+  type Candidate,
+} from "./plan.ts";
 import { objectKey } from "../../kube/api/object.ts";
 
 /** When the objects are read again, in case somebody changed them. */
@@ -116,31 +127,36 @@ async function applyInTurn(
   bundle: ClusterBundle,
   { wanted, drafts, context }: { wanted: readonly string[]; drafts: readonly Draft[]; context: ReconcileContext },
 ): Promise<Turns> {
-  const turns: Turns = { kept: [], applied: 0, waitMs: 0 };
-  let isHalted = false;
-  for (const name of wanted) {
-    const known = bundle.status?.clusters?.find((one) => one.name === name) ?? { name, objects: [] };
-    const filled = tryFillIn(drafts, valuesOf(bundle, name));
-    if (!hasContent(known, filled) && (isHalted || turns.waitMs > 0)) {
-      turns.kept.push(withoutProblem(known));
+  const candidates = wanted.map((name) => ({
+    known: bundle.status?.clusters?.find((one) => one.name === name) ?? { name, objects: [] },
+    ...tryFillIn(drafts, valuesOf(bundle, name)),
+  }));
+  const hold = planHold(bundle, candidates, context.now());
+  const refusing = new Set(hold.refusing);
+  const turns: Turns = { kept: [], applied: 0, waitMs: hold.waitMs };
+  for (const candidate of candidates) {
+    if (mustWait(candidate, { refusing, waitMs: turns.waitMs })) {
+      turns.kept.push(withoutProblem(candidate.known));
       continue;
     }
-    const next = await applyTo(known, filled, { bundle, context });
+    const next = await applyTo(candidate, { bundle, context });
     turns.kept.push(next);
-    turns.applied += next.problem === undefined ? 1 : 0;
-    isHalted ||= isRefusal(next);
-    turns.waitMs = Math.max(turns.waitMs, soakLeft(bundle, next, context.now()));
+    if (next.problem === undefined) {
+      turns.applied += 1;
+      refusing.delete(next.name);
+    } else if (refusesContent({ ...candidate, known: next })) refusing.add(next.name);
+    if (hasContent({ ...candidate, known: next }))
+      turns.waitMs = Math.max(turns.waitMs, soakLeft(bundle, next, context.now()));
   }
   return turns;
 }
 
-interface Filled {
+interface Filled extends Candidate {
   drafts: Draft[];
-  content?: string;
   problem?: string;
 }
 
-function tryFillIn(drafts: readonly Draft[], values: Readonly<Record<string, string>>): Filled {
+function tryFillIn(drafts: readonly Draft[], values: Readonly<Record<string, string>>): Omit<Filled, "known"> {
   try {
     const filled = fillIn(drafts, values);
     return { drafts: filled, content: hash("sha256", JSON.stringify(filled), "hex") };
@@ -151,27 +167,23 @@ function tryFillIn(drafts: readonly Draft[], values: Readonly<Record<string, str
 
 const NO_ANSWER = "it does not answer, or cannot be read";
 
-/** The next clusters do not wait for one that does not answer. */
-function isRefusal({ problem }: KeptCluster): boolean {
-  return problem !== undefined && problem !== NO_ANSWER;
-}
-
-function hasContent({ content }: KeptCluster, filled: Filled): boolean {
-  return filled.content !== undefined && filled.content === content;
-}
-
 async function applyTo(
-  known: KeptCluster,
-  { drafts, content, problem }: Filled,
+  { known, drafts, content, problem }: Filled,
   { bundle, context }: { bundle: ClusterBundle; context: ReconcileContext },
 ): Promise<KeptCluster> {
-  const names = drafts.map(describeDraft);
-  const hindrance = problem ?? judgeRoom(known, names);
-  if (hindrance !== undefined) return { ...withoutProblem(known), problem: hindrance };
-  const refused = await tryApply(known, drafts, { bundle, context });
-  if (refused !== undefined) return { ...known, ...refused };
+  if (content === undefined) return { ...withoutProblem(known), ...(problem !== undefined && { problem }) };
+  const failed = await tryApply(known, drafts, { bundle, context });
+  if (failed?.problem === NO_ANSWER) return toSilent({ ...known, ...failed }, content, known.problem);
+  if (failed) return { ...known, ...failed, refused: content };
   const since = known.content === content ? known.since : context.now().toISOString();
-  return { name: known.name, ...(content !== undefined && { content }), ...(since && { since }), objects: names };
+  return { name: known.name, content, ...(since && { since }), objects: drafts.map(describeDraft) };
+}
+
+/** The next clusters do not wait for one that does not answer, unless it refused these manifests before: then its refusal stands. */
+function toSilent(known: KeptCluster, content: string, before: string | undefined): KeptCluster {
+  if (known.refused === content) return { ...known, ...(before !== undefined && { problem: before }) };
+  const { refused: _, ...others } = known;
+  return others;
 }
 
 /** Returns why it failed, and what is there by now, which may be some of both; undefined when it did not. */
@@ -183,14 +195,34 @@ async function tryApply(
   const { markers } = context.clusters;
   const remote = context.clusters.find(name);
   if (!remote || !markers) return { problem: NO_ANSWER, objects };
-  const application = { bundle, client: remote.client, markers, drafts, known: objects };
+  const place = { client: remote.client, markers };
+  const names = drafts.map(describeDraft);
+  const { problem, known } = await findRoom(objects, names, place);
+  if (problem !== undefined) return { problem, objects: known };
+  const application = { bundle, ...place, drafts, known };
   try {
     await applyBundle(application);
     return undefined;
   } catch (error) {
-    const all = [...new Set([...objects, ...drafts.map(describeDraft)])];
+    const all = [...new Set([...known, ...names])];
     const there = await listThere(all, application).catch(() => all);
     return { problem: describeFailure(error), objects: there };
+  }
+}
+
+/** The objects of which the status says that they are there, read anew where they leave no room; with the problem where there is none. */
+async function findRoom(
+  objects: string[],
+  names: readonly string[],
+  place: Parameters<typeof listThere>[1],
+): Promise<{ known: string[]; problem?: string }> {
+  if (judgeRoom(objects, names) === undefined) return { known: objects };
+  try {
+    const known = await listThere(objects, place);
+    const problem = judgeRoom(known, names);
+    return { known, ...(problem !== undefined && { problem }) };
+  } catch (error) {
+    return { known: objects, problem: describeFailure(error) };
   }
 }
 
@@ -207,7 +239,8 @@ function toAdvice(error: unknown): string {
   return isNotFound(error) ? "; make the namespace, or install the kind, there" : "";
 }
 
-function withoutProblem({ problem: _, ...known }: KeptCluster): KeptCluster {
+/** A cluster that waits was not asked for this change, so it has not refused it either. */
+function withoutProblem({ problem: _, refused: _refused, ...known }: KeptCluster): KeptCluster {
   return known;
 }
 

@@ -35,8 +35,43 @@ export function soakLeft({ spec }: ClusterBundle, { since }: Pick<KeptCluster, "
   return Math.max(0, Date.parse(since) + spec.soakSeconds * 1000 - now.getTime());
 }
 
+/** A cluster that is to have a bundle, and the digest of the manifests with its values; none where a value is missing. */
+export interface Candidate {
+  known: KeptCluster;
+  content?: string;
+}
+
+export function hasContent({ known, content }: Candidate): boolean {
+  return content !== undefined && known.content === content;
+}
+
+/** A cluster that refused other manifests may take these. */
+export function refusesContent({ known, content }: Candidate): boolean {
+  return content === undefined || known.refused === content;
+}
+
+/** Why clusters without the newest manifests wait for others, whatever their order. */
+export interface Hold {
+  /** Names of clusters that refuse them. */
+  refusing: ReadonlySet<string>;
+  /** Until the last that got them has had them long enough. */
+  waitMs: number;
+}
+
+export function planHold(bundle: ClusterBundle, candidates: readonly Candidate[], now: Date): Hold {
+  return {
+    refusing: new Set(candidates.filter(refusesContent).map(({ known }) => known.name)),
+    waitMs: Math.max(0, ...candidates.filter(hasContent).map(({ known }) => soakLeft(bundle, known, now))),
+  };
+}
+
+/** Those that have the manifests are put right, and those that refused them are tried again, at once. */
+export function mustWait(candidate: Candidate, { refusing, waitMs }: Hold): boolean {
+  return !hasContent(candidate) && !refusesContent(candidate) && (refusing.size > 0 || waitMs > 0);
+}
+
 /** The status lists all that is on a cluster, so no more comes there. Undefined where there is room for the objects with these names. */
-export function judgeRoom({ objects }: KeptCluster, names: readonly string[]): string | undefined {
+export function judgeRoom(objects: readonly string[], names: readonly string[]): string | undefined {
   const others = objects.filter((text) => !names.includes(text)).length;
   if (others + names.length <= MAX_KEPT_OBJECTS) return undefined;
   return `${others} objects of earlier manifests are there, which it took in part only, and go when it takes some whole: put manifests back that have them, and mend what it refuses`;

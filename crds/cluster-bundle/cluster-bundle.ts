@@ -29,6 +29,11 @@ const keptCluster = z.object({
     .array(z.string().max(400))
     .max(MAX_KEPT_OBJECTS)
     .describe("Kind, namespace and name of each object there that the bundle keeps."),
+  refused: z
+    .string()
+    .max(64)
+    .optional()
+    .describe("Digest of the manifests that it refused, with its values. No other cluster gets a change meanwhile."),
   problem: z.string().max(1024).optional().describe("Why it does not have the newest manifests."),
 });
 export type KeptCluster = z.output<typeof keptCluster>;

@@ -122,9 +122,18 @@ describe("bundles on two clusters", () => {
     await setManifests(many("c"));
     await eventually(async () => expect((await onEast())?.problem).toContain("of earlier manifests"));
     expect(await count("c")).toBe(0);
-    await world.spoke("east").client.delete(ConfigMap, { namespace: "base", name: "somebodys" });
+    // Somebody there makes room.
+    const { client } = world.spoke("east");
+    for (let index = 0; index < MANY; index++) await client.delete(ConfigMap, { namespace: "base", name: `a${index}` });
+    await change({ values: { UNUSED: "room" } });
+    // The status has them, so that nothing is lost when the next manifests come.
+    await eventually(async () =>
+      expect((await onEast())?.objects.filter((one) => one.startsWith("ConfigMap base/c"))).toHaveLength(MANY),
+    );
+    expect(await count("c")).toBe(MANY);
+    await client.delete(ConfigMap, { namespace: "base", name: "somebodys" });
     await setManifests(many("b"));
-    await eventually(async () => expect(await count("a")).toBe(0));
+    await eventually(async () => expect(await count("c")).toBe(0));
     await setManifests([manifest("one", "new"), manifest("three", "3")]);
     await untilContents("east", { one: "new", three: "3" });
     await untilContents("west", { one: "new", three: "3" });
@@ -144,6 +153,30 @@ describe("bundles on two clusters", () => {
     await change({ soakSeconds: 0 });
     await untilContents("west", { one: "slow" });
     world.spoke("east").link.set("open");
+    await untilReady({ status: "True" });
+  });
+
+  test("hold a cluster that joins as they hold the others: after a refusal, and for the soak", async () => {
+    const only = (cluster: string | null): object => ({ matchLabels: { "cupola.dev/cluster": cluster } });
+    const { client } = world.spoke("west");
+    await change({ clusters: only("west"), soakSeconds: 3600 });
+    await untilReady({ message: "applied on west" });
+    await client.create(ConfigMap, { metadata: { namespace: "base", name: "two" }, data: { text: "theirs" } });
+    await setManifests([manifest("one", "held"), manifest("two", "held")]);
+    await untilReady({ reason: "NotApplied" });
+    await change({ clusters: only(null) });
+    await untilReady({ message: expect.stringContaining("applied on 0 of 2 clusters; west: ") as string });
+    expect(await contents("east")).toEqual({ one: "slow" });
+
+    await client.delete(ConfigMap, { namespace: "base", name: "two" });
+    await change({ values: { UNUSED: "z" } });
+    await untilContents("west", { one: "held", two: "held" });
+    await untilReady({ reason: "Applying", message: "applied on 1 of 2 clusters" });
+    await replica.idle();
+    expect(await contents("east")).toEqual({ one: "slow" });
+    await setManifests([manifest("one", "slow")]);
+    await change({ soakSeconds: 0 });
+    await untilContents("west", { one: "slow" });
     await untilReady({ status: "True" });
   });
 
