@@ -4,6 +4,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { eventually } from "../eventually.ts";
+import { tokenOf } from "./support/api.ts";
 import { cfOn, whyNoCf } from "./support/cf.ts";
 import { chosenPlatformKind, startTestPlatform } from "./support/start-test-platform.ts";
 import type { TestPlatform } from "./support/test-platform.ts";
@@ -130,6 +131,51 @@ describe.skipIf(reason)("internal routes", { timeout: 900_000 }, () => {
     expect(await stage.kubectl("delete", "-f", file)).toMatchObject({ code: 0 });
     await eventually(async () => expect(await ask(url)).toBe(500), SLOW_MS);
   });
+
+  test("stock cf opens and closes the way to an app of another space", async () => {
+    const url = "http://away.apps.internal:8080/";
+    const token = cfOn(stage, { user: "token" });
+    mkdirSync(join(stage.home, "cf-token"), { recursive: true });
+    const done = async (...args: string[]): Promise<string> => {
+      const { code, output } = await token(...args);
+      expect(code, `cf ${args[0]}\n${output}`).toBe(0);
+      return output;
+    };
+    await done("api", stage.url.replace("localhost", "127.0.0.1"));
+    await done("auth", "admin", tokenOf(stage, "admin"));
+    await done("target", "-o", "local", "-s", "dev");
+    const ports = ["-s", "far", "--protocol", "tcp", "--port", "8080"];
+    expect(await ask(url)).toBe(500);
+    await done("add-network-policy", "caller", "away", ...ports);
+    await eventually(async () => expect(await ask(url)).toBe(200), SLOW_MS);
+    expect(await done("network-policies", "--source", "caller")).toContain("away");
+    await done("remove-network-policy", "caller", "away", ...ports);
+    await eventually(async () => expect(await ask(url)).toBe(500), SLOW_MS);
+  });
+
+  test("a route service with an address inside the cluster gets no request", async () => {
+    const [kubernetes = ""] = await clusterAddresses();
+    const inside = [kubernetes, "127.0.0.1", "169.254.169.254", "kubernetes.default.svc.cluster.local"];
+    for (const [at, host] of inside.entries()) {
+      const [service, name] = [`inside-${at}`, `caller-${at}`];
+      await cf("create-user-provided-service", service, "-r", `https://${host}/`);
+      await cf("map-route", "caller", "apps.localhost", "--hostname", name);
+      await cf("bind-route-service", "apps.localhost", "--hostname", name, service);
+      await eventually(async () => {
+        const { status, body } = await stage.get(`${name}.apps.localhost`);
+        expect([host, status, body]).toEqual([host, 502, expect.stringContaining("route service")]);
+        // Neither the answer of the API server, nor anything of it.
+        expect(body).not.toMatch(/apiVersion|Unauthorized|certificate/);
+      }, SLOW_MS);
+    }
+  });
+
+  const clusterAddresses = async (): Promise<string[]> => {
+    const { output } = await stage.kubectl(
+      ...["get", "service", "kubernetes", "-n", "default", "-o", "jsonpath={.spec.clusterIP}"],
+    );
+    return [output.trim()];
+  };
 
   test("an unmapped name is gone", async () => {
     await cf("unmap-route", "shop", "apps.internal", "--hostname", "shop");

@@ -31,7 +31,7 @@ const names = program.args;
 /** Journeys of `npm run test:all` there. By name: cf.e2e, cup.e2e, and node-traffic.e2e, which takes a quarter of an hour. */
 const NODE_JOURNEYS = ["node.e2e"];
 
-const OWN_PLATFORM = /^(node|kill|deployments|take-over|upgrade)/;
+const OWN_PLATFORM = /^(node|kill|deployments|ssh-images|take-over|upgrade)/;
 
 const reason = { laptop: () => undefined, clusters: () => undefined, cluster: whyNoControlPlane, node: whyNoNode }[
   on

@@ -14,6 +14,7 @@ const BY_NAME = [
   "operators-limits",
   "cf-replay-all",
   "take-over",
+  "ssh-images",
   "terraform",
   "uaa",
   "upgrade",
