@@ -30,6 +30,7 @@ import { Process } from "./process/process.ts";
 import { routeDestinationPolicy, routeSharingPolicy } from "./route/policies.ts";
 import { securityGroupPolicy } from "./security-group/policies.ts";
 import { serviceInstancePolicies } from "./service-instance/policies.ts";
+import { restorerPolicy } from "./restorer-policy.ts";
 import { suspensionPolicies } from "./suspension-policies.ts";
 import { Task } from "./task/task.ts";
 import { tenancyPolicies } from "./tenancy-policies.ts";
@@ -46,6 +47,7 @@ export function listAdmissionPolicies(): KubeObject[] {
     runningPolicy(),
     creatorPolicy(),
     ...tenancyPolicies(),
+    restorerPolicy(),
     ...imagePolicies(),
     ...podPolicies(),
     ...platformPolicies(),

@@ -70,7 +70,7 @@ function meanings(): string[] {
     "",
     `Operator policy has ClusterRoles of its own, for the cluster: \`${POLICY_AUTHOR}\` writes PolicyTemplates, \`${POLICY_ADMIN}\` writes constraints, and \`${POLICY_READER}\` reads both and is bound to everybody who is logged in: [rights](policy.md#rights).`,
     "",
-    `\`${RESTORER_CLUSTER_ROLE}\`, for the cluster, is for an [import](operate/backup.md#import) alone: it makes and changes everything of ours, Secrets, and bindings of CF's roles. Nobody has it until an operator binds it.`,
+    `\`${RESTORER_CLUSTER_ROLE}\`, for the cluster, is for an [import](operate/backup.md#import) alone: it makes and changes the kinds that an export has, Secrets, and bindings of CF's roles. Nobody has it until an operator binds it. It reads Secrets of every namespace by name, those with tokens of administrators included: trust its holder as an administrator of the cluster, and take the binding away after the import.`,
     "",
   ];
 }

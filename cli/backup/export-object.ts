@@ -6,9 +6,9 @@ import { guidOf } from "../../crds/guid.ts";
 import { ANNOTATIONS, LABELS } from "../../crds/labels.ts";
 import { REGISTRY_SECRET } from "../../crds/registry-secret.ts";
 import { findCFRole } from "../../crds/roles.ts";
-import { BROKER_CREDENTIALS_SECRET, SPACE_CREDENTIALS_SECRETS } from "../../crds/service-broker/credentials.ts";
+import { SYSTEM_CREDENTIALS_SECRETS } from "../../crds/service-broker/credentials.ts";
+import { findExportedKind, KUBERNETES_KINDS, NAMESPACE_OWNERS } from "../../crds/exported-kinds.ts";
 import type { KubeObject, OwnerReference } from "../../kube/api/object.ts";
-import { findExportedKind, KUBERNETES_KINDS, NAMESPACE_OWNERS } from "./exported-kinds.ts";
 
 /** An object as an export has it, or the reason why it has none. */
 export type Exported = { object: KubeObject } | { leftOut: string };
@@ -22,9 +22,6 @@ const FINISHED: Readonly<Record<string, readonly string[]>> = {
   Task: ["Succeeded", "Failed"],
   Rollout: ["Deployed", "Canceled"],
 };
-
-/** Secrets of the system namespace that belong to what is exported. */
-export const SYSTEM_SECRETS: ReadonlySet<string> = new Set([BROKER_CREDENTIALS_SECRET, ...SPACE_CREDENTIALS_SECRETS]);
 
 export function exportObject(object: KubeObject): Exported {
   const leftOut = whyLeftOut(object);
@@ -49,7 +46,7 @@ function isCFRole({ metadata, ...rest }: KubeObject): boolean {
 /** Owned by an exported object, or with a label of ours: others in the namespace are not the platform's to copy. */
 function isOwnSecret({ metadata, ...rest }: KubeObject): boolean {
   const { name, namespace, labels = {}, ownerReferences = [] } = metadata;
-  if (namespace === SYSTEM_NAMESPACE) return SYSTEM_SECRETS.has(name);
+  if (namespace === SYSTEM_NAMESPACE) return SYSTEM_CREDENTIALS_SECRETS.includes(name);
   if (name === REGISTRY_SECRET || rest["type"] === "kubernetes.io/service-account-token") return false;
   if (ownerReferences.length > 0) return ownerReferences.every(isExportedOwner);
   return Object.keys(labels).some((key) => key.startsWith(`${GROUP}/`));

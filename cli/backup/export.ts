@@ -15,7 +15,7 @@ import { Failure } from "../failure.ts";
 import type { Progress, Result } from "../output.ts";
 import { FORMAT, writeArchive, type ArchiveRecord } from "./archive.ts";
 import { chooseOrg, type OrgPlace } from "./choose-org.ts";
-import { EXPORTED_KINDS, HISTORY_KINDS, IN_SYSTEM_NAMESPACE, listLeftOutKinds } from "./exported-kinds.ts";
+import { EXPORTED_KINDS, HISTORY_KINDS, IN_SYSTEM_NAMESPACE, listLeftOutKinds } from "../../crds/exported-kinds.ts";
 import { exportObject, SYSTEM_SECRETS } from "./export-object.ts";
 import { loadEncryptor, type Encryptor } from "./secret-key.ts";
 

@@ -10,7 +10,12 @@ import type { Draft, KubeClient } from "../../kube/client/client.ts";
 import { isAlreadyExists, KubeError } from "../../kube/client/errors.ts";
 import { Failure } from "../failure.ts";
 import type { ExportedObject } from "./archive.ts";
-import { findExportedKind, IN_EACH_INSTALLATION, KUBERNETES_KINDS, NAMESPACE_OWNERS } from "./exported-kinds.ts";
+import {
+  findExportedKind,
+  IN_EACH_INSTALLATION,
+  KUBERNETES_KINDS,
+  NAMESPACE_OWNERS,
+} from "../../crds/exported-kinds.ts";
 import { keepKnownPlaces } from "./known-places.ts";
 import {
   isImportOf,

@@ -2,14 +2,19 @@
 import { CONTROLLER_FIELD_MANAGER_PREFIX, SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import { ANNOTATIONS, isReservedKey, LABELS } from "../../crds/labels.ts";
 import { findCFRole } from "../../crds/roles.ts";
-import { SPACE_CREDENTIALS_SECRETS } from "../../crds/service-broker/credentials.ts";
+import { SPACE_CREDENTIALS_SECRETS, SYSTEM_CREDENTIALS_SECRETS } from "../../crds/service-broker/credentials.ts";
 import type { Condition, KubeObject, OwnerReference } from "../../kube/api/object.ts";
 import { apiVersionOf } from "../../kube/api/resource-ref.ts";
 import type { Draft } from "../../kube/client/client.ts";
 import { Failure } from "../failure.ts";
 import type { ExportedObject } from "./archive.ts";
-import { isExportedOwner, SYSTEM_SECRETS } from "./export-object.ts";
-import { findExportedKind, IN_SYSTEM_NAMESPACE, KUBERNETES_KINDS, NAMESPACE_OWNERS } from "./exported-kinds.ts";
+import { isExportedOwner } from "./export-object.ts";
+import {
+  findExportedKind,
+  IN_SYSTEM_NAMESPACE,
+  KUBERNETES_KINDS,
+  NAMESPACE_OWNERS,
+} from "../../crds/exported-kinds.ts";
 
 /** Namespaces of orgs and spaces there, by those in the export. */
 export type NamespaceMap = ReadonlyMap<string, string>;
@@ -41,7 +46,7 @@ function findContentProblem(object: ExportedObject): string | undefined {
 }
 
 function mayBeInSystem({ kind, metadata }: ExportedObject): boolean {
-  return kind === "Secret" ? SYSTEM_SECRETS.has(metadata.name) : IN_SYSTEM_NAMESPACE.has(kind);
+  return kind === "Secret" ? SYSTEM_CREDENTIALS_SECRETS.includes(metadata.name) : IN_SYSTEM_NAMESPACE.has(kind);
 }
 
 function isRole({ metadata, ...rest }: ExportedObject): boolean {

@@ -19,6 +19,9 @@ export const SPACE_CREDENTIALS_SECRETS: readonly string[] = Array.from(
   (_none, at) => `cupola-space-broker-credentials-${at}`,
 );
 
+/** Secrets of the system namespace that belong to what is exported; an import writes no others there. */
+export const SYSTEM_CREDENTIALS_SECRETS: readonly string[] = [BROKER_CREDENTIALS_SECRET, ...SPACE_CREDENTIALS_SECRETS];
+
 export type CredentialsRef = ServiceBroker["spec"]["credentialsSecretRef"];
 
 export interface CredentialsPlace {

@@ -7,6 +7,7 @@ import { imageTests } from "./images.ts";
 import { lifetimeTests } from "./lifetimes.ts";
 import { originTests } from "./origins.ts";
 import { platformTests } from "./platform.ts";
+import { restorerTests } from "./restorer.ts";
 import { roleTests } from "./roles.ts";
 import { routeSharingTests } from "./route-sharing.ts";
 import { secretTests } from "./secrets.ts";
@@ -35,6 +36,7 @@ export function permissionTests(server: ServerUnderTest): void {
     routeSharingTests(get);
     guidTests(get);
     originTests(get);
+    restorerTests(get);
     lifetimeTests(get);
     platformTests(get);
   });
