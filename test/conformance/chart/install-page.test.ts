@@ -3,6 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { parseAllDocuments } from "yaml";
 import { runCommand } from "../../../scripts/run-command.ts";
 import { provideBinary, whyNoBinaries } from "../../cluster/binaries.ts";
 
@@ -19,6 +20,13 @@ const COMMANDS = BLOCKS.filter(({ language }) => language === "sh").flatMap(({ t
 const of = (start: string): string[] => COMMANDS.filter((line) => line.startsWith(start));
 const RENDERED = COMMANDS.filter((line) => /^helm (install|upgrade) /.test(line));
 
+interface Deployment {
+  kind: string;
+  spec?: {
+    progressDeadlineSeconds?: number;
+    template?: { spec: { containers: { startupProbe?: { periodSeconds?: number; failureThreshold?: number } }[] } };
+  };
+}
 interface Schema {
   properties?: Record<string, Schema>;
   additionalProperties?: boolean | Schema;
@@ -99,6 +107,25 @@ describe.skipIf(reason)("with helm and kubectl", () => {
   test.each(RENDERED)("%s: the chart renders", async (line) => {
     await knowsFlags(line.split(/\s+/));
     expect(await template(line)).toContain("kind: CustomResourceDefinition");
+  });
+
+  test("Helm and the Deployments wait at least as long as a process may take to start", async () => {
+    const [first = ""] = RENDERED;
+    const deployments = parseAllDocuments(await template(first))
+      .map((document) => document.toJS() as Deployment | null)
+      .filter((object) => object?.kind === "Deployment");
+    expect(deployments.length).toBeGreaterThan(0);
+    const waits = RENDERED.filter((line) => line.includes(" --wait"));
+    expect(waits.length).toBeGreaterThan(0);
+    for (const object of deployments) {
+      const { progressDeadlineSeconds = 600, template: pod } = object?.spec ?? {};
+      const { periodSeconds = 0, failureThreshold = 0 } = pod?.spec.containers[0]?.startupProbe ?? {};
+      const startSeconds = periodSeconds * failureThreshold;
+      expect(startSeconds).toBeGreaterThan(0);
+      expect(progressDeadlineSeconds).toBeGreaterThan(startSeconds);
+      for (const line of waits)
+        expect(Number(/ --timeout (\d+)m\b/.exec(line)?.[1] ?? 5) * 60, line).toBeGreaterThan(startSeconds);
+    }
   });
 
   test.each(MORE_VALUES)("the chart takes the page's further values %#, too", async (values) => {
