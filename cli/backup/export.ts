@@ -1,7 +1,7 @@
 // `cup export`: the objects of a platform, or of one org, in one file, with their GUIDs, for another cluster.
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import { Org } from "../../crds/org/org.ts";
-import { SPACE_CREDENTIALS_SECRETS } from "../../crds/service-broker/credentials.ts";
+import { SPACE_CREDENTIALS_SECRETS, SYSTEM_CREDENTIALS_SECRETS } from "../../crds/service-broker/credentials.ts";
 import { Space } from "../../crds/space/space.ts";
 import { Secret } from "../../kube/api/builtin.ts";
 import type { KubeObject } from "../../kube/api/object.ts";
@@ -16,7 +16,7 @@ import type { Progress, Result } from "../output.ts";
 import { FORMAT, writeArchive, type ArchiveRecord } from "./archive.ts";
 import { chooseOrg, type OrgPlace } from "./choose-org.ts";
 import { EXPORTED_KINDS, HISTORY_KINDS, IN_SYSTEM_NAMESPACE, listLeftOutKinds } from "../../crds/exported-kinds.ts";
-import { exportObject, SYSTEM_SECRETS } from "./export-object.ts";
+import { exportObject } from "./export-object.ts";
 import { loadEncryptor, type Encryptor } from "./secret-key.ts";
 
 export interface ExportOptions {
@@ -168,7 +168,7 @@ function isWanted({ kind, metadata: { name, namespace } }: KubeObject, { namespa
   if (kind === Org.kind) return org === undefined || name === org;
   if (namespace !== SYSTEM_NAMESPACE) return namespaces.has(namespace ?? "");
   if (kind === Secret.kind)
-    return org === undefined ? SYSTEM_SECRETS.has(name) : SPACE_CREDENTIALS_SECRETS.includes(name);
+    return org === undefined ? SYSTEM_CREDENTIALS_SECRETS.includes(name) : SPACE_CREDENTIALS_SECRETS.includes(name);
   return org === undefined && IN_SYSTEM_NAMESPACE.has(kind);
 }
 
