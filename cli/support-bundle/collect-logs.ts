@@ -5,10 +5,12 @@ import type { KubeClient } from "../../kube/client/client.ts";
 import { KubeError } from "../../kube/client/errors.ts";
 import type { Source } from "./bundle-file.ts";
 import { metricsPortOf, newScraper } from "./collect-metrics.ts";
+import { readText } from "./read-text.ts";
 import { scrubLine } from "./scrub-log.ts";
 
 /** Most bytes of a container's log. */
 const MAX_LOG_BYTES = 4 * 2 ** 20;
+const MAX_READINESS_BYTES = 65_536;
 const MAX_PODS = 100;
 const DEADLINE_MS = 30_000;
 
@@ -59,17 +61,16 @@ async function readLog(
     limitBytes: String(MAX_LOG_BYTES),
   });
   const path = `/api/v1/namespaces/${SYSTEM_NAMESPACE}/pods/${pod}/log?${query.toString()}`;
-  const late = AbortSignal.any([signal, AbortSignal.timeout(DEADLINE_MS)]);
-  const { body } = await kube.stream("GET", path, { signal: late, deadlineMs: DEADLINE_MS });
-  return (await body.text()).split("\n").map(scrubLine).join("\n");
+  const text = await readText(kube, { path, signal, deadlineMs: DEADLINE_MS, maxBytes: MAX_LOG_BYTES });
+  return text.split("\n").map(scrubLine).join("\n");
 }
 
 /** A process that is not ready answers 503 with its reasons. */
 async function readReadiness(kube: KubeClient, pod: string, signal: AbortSignal): Promise<string> {
   const path = `/api/v1/namespaces/${SYSTEM_NAMESPACE}/pods/https:${pod}:8443/proxy/readyz`;
   try {
-    const { body } = await kube.stream("GET", path, { signal, deadlineMs: DEADLINE_MS });
-    return (await body.text()).slice(0, 65_536).split("\n").map(scrubLine).join("\n");
+    const text = await readText(kube, { path, signal, deadlineMs: DEADLINE_MS, maxBytes: MAX_READINESS_BYTES });
+    return text.split("\n").map(scrubLine).join("\n");
   } catch (error) {
     if (!(error instanceof KubeError) || error.code === 404) throw error;
     return `${error.message}\n`;

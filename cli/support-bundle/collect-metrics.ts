@@ -1,10 +1,11 @@
-// The metrics of the platform's processes, through the API server, with a token that may read metrics and nothing else.
+// The metrics of the platform's processes, through the API server, with a token that may get the path /metrics and nothing else: there, and at kube-apiserver itself.
 import { SYSTEM_NAMESPACE } from "../../crds/groups.ts";
 import type { Pod } from "../../kube/api/builtin.ts";
 import type { ObjectOf } from "../../kube/api/resource-ref.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { METRICS_AUTHORIZATION, METRICS_PATH } from "../../kube/metrics/scrape-handler.ts";
 import { METRICS } from "../../platform/metrics/definitions.ts";
+import { readText } from "./read-text.ts";
 import { scrubText } from "./scrub-text.ts";
 
 /** As the chart names port and account. */
@@ -12,6 +13,7 @@ const PORT_NAME = "metrics";
 const ACCOUNT = "cupola-metrics";
 /** The shortest that Kubernetes gives. */
 const TOKEN_SECONDS = 600;
+/** Bytes. */
 const MAX_TEXT = 4 * 2 ** 20;
 const DEADLINE_MS = 15_000;
 
@@ -29,8 +31,7 @@ export function newScraper(kube: KubeClient, signal: AbortSignal): (pod: string,
     token ??= requestToken(kube, call);
     const path = `/api/v1/namespaces/${SYSTEM_NAMESPACE}/pods/https:${pod}:${port}/proxy${METRICS_PATH}`;
     const headers = { [METRICS_AUTHORIZATION]: `Bearer ${await token}` };
-    const { body } = await kube.stream("GET", path, { ...call, headers });
-    return keepMetrics((await body.text()).slice(0, MAX_TEXT));
+    return keepMetrics(await readText(kube, { path, headers, maxBytes: MAX_TEXT, ...call }));
   };
 }
 
