@@ -10,7 +10,7 @@ import { cutSentence, type RegistryOutcome } from "./outcome.ts";
 
 const CALL_DEADLINE_MS = 10_000;
 const MAX_BYTES = 1024;
-/** Replaces nothing of an earlier probe: what a broken one left goes with its own digest. */
+/** Each probe has a tag and a digest of its own. A pod that was ended between push and deletion leaves them. */
 const TAG_PREFIX = "probe-";
 
 export interface RegistryTrial {
@@ -30,7 +30,7 @@ export async function tryRegistry({ settings, builderImage, id }: RegistryTrial)
     deadlineMs: CALL_DEADLINE_MS,
   });
   try {
-    const registry = await findFailure(listSteps(client, settings, id));
+    const registry = await findRegistryFailure(listSteps(client, settings, id));
     // Without the login the builder image of the same registry is not to be had either: one fault, told once.
     const isTold = registry?.step === LOGIN && builderImage?.startsWith(`${prefix.host}/`) === true;
     const problem = isTold || builderImage === undefined ? undefined : await findProblem(client, builderImage);
@@ -47,7 +47,13 @@ interface Step {
   run(): Promise<unknown>;
 }
 
-function listSteps(client: RegistryClient, { prefix }: RegistrySettings, id: string): Step[] {
+interface Steps {
+  write: Step[];
+  read: Step[];
+  clean: Step[];
+}
+
+function listSteps(client: RegistryClient, { prefix }: RegistrySettings, id: string): Steps {
   const repository = prefix.path === "" ? "cupola-probe" : `${prefix.path}/cupola-probe`;
   const place = { host: prefix.host, repository };
   const tag = `${TAG_PREFIX}${id}`;
@@ -61,23 +67,36 @@ function listSteps(client: RegistryClient, { prefix }: RegistrySettings, id: str
   };
   const bytes = Buffer.from(JSON.stringify(manifest));
   const { digest } = bytesSource(bytes);
-  return [
-    { step: LOGIN, run: () => client.ping(prefix.host) },
-    { step: "an upload", run: () => Promise.all([layer, config].map((source) => client.uploadBlob(place, source))) },
-    {
-      step: "a push",
-      run: () => client.pushManifest({ ...place, tag }, { mediaType: MEDIA_TYPES.manifest, bytes }),
-    },
-    { step: "a pull", run: () => client.readBlob(place, { digest: layer.digest, size: layer.size }, MAX_BYTES) },
-    {
-      step: "a list",
-      run: async () => {
-        if (!(await client.listTags(place)).includes(tag))
-          throw new Error(`it does not list the tag ${tag} of ${repository}`);
+  return {
+    write: [
+      { step: LOGIN, run: () => client.ping(prefix.host) },
+      { step: "an upload", run: () => Promise.all([layer, config].map((source) => client.uploadBlob(place, source))) },
+      {
+        step: "a push",
+        run: () => client.pushManifest({ ...place, tag }, { mediaType: MEDIA_TYPES.manifest, bytes }),
       },
-    },
-    { step: "a deletion", run: () => client.deleteManifest(place, digest) },
-  ];
+    ],
+    read: [
+      { step: "a pull", run: () => client.readBlob(place, { digest: layer.digest, size: layer.size }, MAX_BYTES) },
+      {
+        step: "a list",
+        run: async () => {
+          if (!(await client.listTags(place)).includes(tag))
+            throw new Error(`it does not list the tag ${tag} of ${repository}`);
+        },
+      },
+    ],
+    clean: [{ step: "a deletion", run: () => client.deleteManifest(place, digest) }],
+  };
+}
+
+/** The first failure. A manifest that was pushed is deleted, whatever fails after that. */
+async function findRegistryFailure({ write, read, clean }: Steps): Promise<RegistryOutcome["registry"]> {
+  const notWritten = await findFailure(write);
+  if (notWritten) return notWritten;
+  const notRead = await findFailure(read);
+  const notDeleted = await findFailure(clean);
+  return notRead ?? notDeleted;
 }
 
 async function findFailure(steps: readonly Step[]): Promise<RegistryOutcome["registry"]> {
