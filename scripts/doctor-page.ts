@@ -1,6 +1,7 @@
 // docs/operate/doctor.md: how to run the doctor of a cluster, and a heading for each of its codes.
 import { CHECK_GROUPS } from "../cli/doctor/checks.ts";
 import type { Check } from "../cli/doctor/finding.ts";
+import { PROBE_MINUTES } from "../cli/doctor/probe/duration.ts";
 
 const INTRODUCTION = `# The doctor
 
@@ -14,8 +15,8 @@ It looks at a platform that Helm installed, with the kubeconfig of \`kubectl\` a
 see everything, and writes nothing without \`--probe\`; one dry run asks the webhook. Each finding has a code, the objects, and the next step.
 
 - \`--pre\` looks at a cluster before an installation: checks 101 to 103, and your rights.
-- \`--probe\` adds checks 401 and 602, and reads the builder image for 402: three pods with the platform's own image run in \`cupola-system\` for up to two minutes, one with its registry login, and a NetworkPolicy for two of them. They are removed at the end; the next probe removes what a killed command left.
-- \`--wait 300\` looks again until nothing is wrong, for 300 s: after an installation or an upgrade.
+- \`--probe\` adds checks 401 and 602, and reads the builder image for 402: three pods with the platform's own image run in \`cupola-system\` for ${PROBE_MINUTES} minutes at most, one with its registry login, and a NetworkPolicy for two of them. They are removed at the end; the next probe removes what a killed command left.
+- \`--wait 300\` looks again until nothing is wrong, for 300 s: after an installation or an upgrade. With \`--probe\` the pods start once, at the end.
 - \`--json\` is for programs: \`findings\` with \`code\`, \`severity\`, \`what\`, \`where\` and \`next\`, and \`unread\` with each check that could not look, and why.
 - The exit code is 0 when there is no problem, 1 when there is one, and 2 when there is none but something could not be looked at. Notes are no problems.
 - A large platform: all lists are read in pages, each once; beyond 100,000 objects of a kind the check says that it could not look.

@@ -2,6 +2,7 @@
 import { DEFAULT_PORTS } from "../../local/ports.ts";
 import { type Command, Option } from "commander";
 import { withoutContext } from "../action.ts";
+import { PROBE_MINUTES } from "../doctor/probe/duration.ts";
 import { Failure } from "../failure.ts";
 import { example } from "../help.ts";
 import type { BundleOptions } from "../support-bundle/bundle.ts";
@@ -97,7 +98,7 @@ export function addDoctor(program: Command): void {
     .option("--pre", "with --cluster: look at a cluster before Cupola is installed")
     .option(
       "--probe",
-      "with --cluster: start pods in cupola-system for a minute, and try the registry and NetworkPolicies",
+      `with --cluster: start pods in cupola-system, for ${PROBE_MINUTES} minutes at most, and try the registry and NetworkPolicies; with --wait once, at the end`,
     )
     .option("--wait <seconds>", "with --cluster: look again until there is no problem, for so long", toCount)
     .action(

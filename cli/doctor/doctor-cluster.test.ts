@@ -1,7 +1,8 @@
 // The doctor's answer: marks, counts and the exit code, from what the checks found.
 import { expect, test } from "vitest";
 import { CHECK_GROUPS } from "./checks.ts";
-import { present } from "./doctor-cluster.ts";
+import { lookUntilFine, present } from "./doctor-cluster.ts";
+import type { Result } from "../output.ts";
 import { CouldNotLook, type Finding } from "./finding.ts";
 import type { Facts, Readings } from "./facts.ts";
 import { judgeFacts, type JudgedGroup } from "./judge.ts";
@@ -88,4 +89,18 @@ test("a platform of another version than this cup is not judged by it", () => {
 test("codes are ascending within the page, and each is one check's", () => {
   const codes = CHECK_GROUPS.flatMap(({ checks }) => checks.map(({ code }) => code));
   expect(new Set(codes).size).toBe(codes.length);
+});
+
+test.each([
+  ["no waiting", {}, 1, [true]],
+  ["everything is fine at the first look", { wait: 60 }, 0, [false, true]],
+  ["the time is over", { wait: 0 }, 1, [false, true]],
+])("a probe starts its pods once: %s", async (_what, options, exitCode, looks) => {
+  const made: boolean[] = [];
+  const look = (probe: boolean): Promise<Result> => {
+    made.push(probe);
+    return Promise.resolve({ text: [], json: {}, exitCode });
+  };
+  await lookUntilFine({ step: () => undefined }, { ...options, probe: true }, look);
+  expect(made).toEqual(looks);
 });

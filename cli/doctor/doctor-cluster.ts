@@ -38,15 +38,27 @@ export async function doctorCluster(progress: Progress, options: ClusterDoctorOp
   try {
     await requireAnswer(kube, access.context);
     progress.step(`Looking at ${access.context} (${kube.server})`);
-    const deadline = Date.now() + (options.wait ?? 0) * 1000;
-    for (;;) {
-      const result = await lookAt(kube, { isBeforeInstallation: options.pre === true, probe: options.probe === true });
-      if (result.exitCode === EXIT.fine || Date.now() >= deadline) return result;
-      progress.step("not yet; looking again");
-      await delay(PAUSE_MS);
-    }
+    return await lookUntilFine(progress, options, (probe) =>
+      lookAt(kube, { isBeforeInstallation: options.pre === true, probe }),
+    );
   } finally {
     await kube.close();
+  }
+}
+
+/** A probe starts pods, so it comes once: with the last look. */
+export async function lookUntilFine(
+  progress: Pick<Progress, "step">,
+  { wait, probe = false }: Pick<ClusterDoctorOptions, "wait" | "probe">,
+  look: (probe: boolean) => Promise<Result>,
+): Promise<Result> {
+  if (wait === undefined) return look(probe);
+  const deadline = Date.now() + wait * 1000;
+  for (;;) {
+    const result = await look(false);
+    if (result.exitCode === EXIT.fine || Date.now() >= deadline) return probe ? look(true) : result;
+    progress.step("not yet; looking again");
+    await delay(PAUSE_MS);
   }
 }
 

@@ -3,13 +3,12 @@ import { SYSTEM_NAMESPACE } from "../../../crds/groups.ts";
 import type { Deployment, NetworkPolicy, Pod } from "../../../kube/api/builtin.ts";
 import type { ObjectOf } from "../../../kube/api/resource-ref.ts";
 import { argumentsOf } from "../chart-arguments.ts";
+import { POD_SECONDS } from "./duration.ts";
 
 /** Label of all that a probe makes: its id. */
 export const PROBE_LABEL = "cupola.dev/doctor-probe";
 const ROLE_LABEL = "cupola.dev/doctor-probe-role";
 export const PROBE_PORTS = { open: 8471, closed: 8472 } as const;
-/** A pod that a broken-off command left ends by itself. */
-const POD_SECONDS = 180;
 
 export type ProbeRole = "registry" | "listen" | "reach";
 type DeploymentObject = ObjectOf<typeof Deployment>;

@@ -13,6 +13,7 @@ import { networkOutcome, registryOutcome } from "../../../platform/probe/outcome
 import type { FactReader } from "../fact-reader.ts";
 import type { Facts } from "../facts.ts";
 import { CouldNotLook } from "../finding.ts";
+import { POD_DEADLINE_MS } from "./duration.ts";
 import {
   hasEnded,
   messageOf,
@@ -28,7 +29,6 @@ import {
 type DeploymentObject = ObjectOf<typeof Deployment>;
 type PodObject = ObjectOf<typeof Pod>;
 
-const POD_DEADLINE_MS = 100_000;
 const POLL_MS = 500;
 /** A killed command leaves its pods: those older than this. */
 const LEFT_MS = 600_000;
