@@ -35,6 +35,17 @@ const SCHEMA = JSON.parse(
   readFileSync(join(CHECKOUT, "deploy", "helm", "cupola", "values.schema.json"), "utf8"),
 ) as Schema;
 
+/** How long the startup probe lets a process start. */
+function startSecondsOf(deployment: Deployment | null): number {
+  const probe = deployment?.spec?.template?.spec.containers[0]?.startupProbe;
+  return (probe?.periodSeconds ?? 0) * (probe?.failureThreshold ?? 0);
+}
+
+/** Five minutes are Helm's default. */
+function timeoutSecondsOf(line: string): number {
+  return Number(/ --timeout (\d+)m\b/.exec(line)?.[1] ?? 5) * 60;
+}
+
 /** Whether the chart has the value of a path such as `api.tls.secretName`. */
 function hasValue(path: string): boolean {
   let at: Schema | undefined = SCHEMA;
@@ -117,14 +128,11 @@ describe.skipIf(reason)("with helm and kubectl", () => {
     expect(deployments.length).toBeGreaterThan(0);
     const waits = RENDERED.filter((line) => line.includes(" --wait"));
     expect(waits.length).toBeGreaterThan(0);
-    for (const object of deployments) {
-      const { progressDeadlineSeconds = 600, template: pod } = object?.spec ?? {};
-      const { periodSeconds = 0, failureThreshold = 0 } = pod?.spec.containers[0]?.startupProbe ?? {};
-      const startSeconds = periodSeconds * failureThreshold;
+    for (const deployment of deployments) {
+      const startSeconds = startSecondsOf(deployment);
       expect(startSeconds).toBeGreaterThan(0);
-      expect(progressDeadlineSeconds).toBeGreaterThan(startSeconds);
-      for (const line of waits)
-        expect(Number(/ --timeout (\d+)m\b/.exec(line)?.[1] ?? 5) * 60, line).toBeGreaterThan(startSeconds);
+      expect(deployment?.spec?.progressDeadlineSeconds ?? 600).toBeGreaterThan(startSeconds);
+      for (const line of waits) expect(timeoutSecondsOf(line), line).toBeGreaterThan(startSeconds);
     }
   });
 
