@@ -123,9 +123,10 @@ type ClockedDeps = ApiDeps & Required<Pick<ApiDeps, "now">>;
 /** The dependencies of sessions that come from the API's own settings. */
 function sessionSettings(
   { client: platformClient, policies = () => NO_POLICIES, url = "", log, now }: ClockedDeps,
-  { settings: { tokenLoginHosts } }: LoginService,
+  { settings: { tokenLoginHosts, uaaURL } }: LoginService,
 ) {
-  return { platformClient, policies, log, now, apiHosts: [URL.parse(url)?.hostname ?? [], tokenLoginHosts].flat() };
+  const apiHosts = [URL.parse(url)?.hostname ?? [], tokenLoginHosts].flat();
+  return { platformClient, policies, log, now, apiHosts, usesUAA: uaaURL !== undefined };
 }
 
 function permissionsOf(

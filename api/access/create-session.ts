@@ -85,14 +85,10 @@ function createSessionReader(
   request: SessionRequest,
   permissions: CallerPermissions,
 ): SessionReader {
-  const { cache, now, heldReads, apiHosts } = deps;
+  const { cache, now, heldReads, apiHosts, usesUAA } = deps;
   const { caller, signal } = request;
   const reader: SessionReader = {
-    caller,
-    cache,
-    apiHosts,
-    signal,
-    now,
+    ...{ caller, cache, apiHosts, usesUAA, signal, now },
     canCacheLists: permissions.isCacheable,
     judge: (values, listed) => permissions.judge?.(findReviewTargets(cache, values, listed)),
     allows(asked) {

@@ -24,6 +24,8 @@ export interface SessionDeps {
   log: Logger;
   /** The hostnames of this API, as far as they are known; no route may have them. */
   apiHosts: readonly string[];
+  /** Whether an existing UAA gives the tokens of people. */
+  usesUAA: boolean;
   /** The operator's policies in force. */
   policies: () => Policies;
   /** How permissions are reviewed; undefined where RBAC alone decides. */
@@ -50,6 +52,8 @@ export interface Session {
   readonly platformClient: KubeClient;
   /** The hostnames of this API, as far as they are known; no route may have them. */
   readonly apiHosts: readonly string[];
+  /** Whether an existing UAA gives the tokens of people. */
+  readonly usesUAA: boolean;
   readonly signal: AbortSignal;
   readonly now: () => Date;
   /** Whether lists change only when an object or RBAC changes. */

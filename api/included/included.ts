@@ -95,6 +95,6 @@ export function includedOfRouteBindings(
 }
 
 /** Users by name. */
-export function includedUsers({ cache }: Session, base: string, names: Iterable<string>): object[] {
-  return [...new Set(names)].map((name) => presentUser(cache, name, base));
+export function includedUsers(session: Session, base: string, names: Iterable<string>): object[] {
+  return [...new Set(names)].map((name) => presentUser(session, name, base));
 }

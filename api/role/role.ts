@@ -13,7 +13,7 @@ import { notFound, unprocessable } from "../http/errors.ts";
 import { includedOrgs, includedSpaces, includedUsers } from "../included/included.ts";
 import { newJob } from "../jobs/jobs.ts";
 import { rolesOf, type RoleAssignment } from "../../crds/role-assignments.ts";
-import { originOf } from "../cf/role/user-origin.ts";
+import { toOwnName, toUserName } from "../cf/role/user-origin.ts";
 import { removeRole } from "../cf/role/remove-role.ts";
 import { findRole, listVisibleRoles, scopeOf } from "../cf/role/roles.ts";
 import { requireFlag } from "../cf/feature-flags.ts";
@@ -112,11 +112,10 @@ const create = endpoint({
     const { type } = body;
     const { data } = body.relationships.user;
     if (data.username !== undefined) requireFlag(session, "set_roles_by_username");
-    const name = data.guid ?? data.username ?? "";
+    const name = requireUserName(session, data);
     const place = resolveScope(session, body);
     session.authorize({ verb: "create", on: RoleBinding, namespace: place.namespace });
     requireNotSuspended(session, place.namespace);
-    requireOrigin(name, data.origin);
     const taken = () => unprocessable(`User '${name}' already has '${type}' role in ${place.title} '${place.name}'.`);
     if (listRolesIn(session, place.namespace).some((role) => role.user === name && role.type === type)) throw taken();
     if (place.title === "space") requireOrgRole(session, place.namespace, name);
@@ -132,12 +131,17 @@ const create = endpoint({
   },
 });
 
-/** @throws CFError 422 for a user of another origin than Kubernetes knows, in CF's words */
-function requireOrigin(name: string, origin: string | null | undefined): void {
-  if (origin && origin !== originOf(name))
-    throw unprocessable(
-      `No user exists with the username '${name}' and origin '${origin}'. Users are those of Kubernetes: leave the origin out.`,
-    );
+/** The user's name in Kubernetes. @throws CFError 422 for an origin that it does not know, in CF's words */
+function requireUserName(
+  { caller, usesUAA }: Session,
+  { guid, username = "", origin }: z.output<typeof user>["data"],
+): string {
+  if (guid !== undefined) return toOwnName(guid, caller.name, usesUAA);
+  const name = toUserName(username, origin, usesUAA);
+  if (name !== undefined) return name;
+  throw unprocessable(
+    `No user exists with the username '${username}' and origin '${origin}'. Users are those of Kubernetes: leave the origin out.`,
+  );
 }
 
 function listRolesIn(session: Session, namespace: string): RoleAssignment[] {

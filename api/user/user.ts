@@ -17,7 +17,7 @@ import { presentPage } from "../lists/page.ts";
 import type { Session } from "../access/session.ts";
 import { createUserBody, userListQuery } from "./payload.ts";
 import { presentUser } from "./present.ts";
-import { originOf } from "../cf/role/user-origin.ts";
+import { isNamed, toUserName } from "../cf/role/user-origin.ts";
 import { RoleBinding } from "../../kube/api/builtin.ts";
 
 type ListQuery = z.output<typeof userListQuery>;
@@ -47,13 +47,12 @@ function listReply(
     !query.partial_usernames || query.partial_usernames.some((part) => name.toLowerCase().includes(part.toLowerCase()));
   const found = users.filter(
     (name) =>
-      isOneOf(query.usernames, name) &&
+      isNamed(name, query, session.usesUAA) &&
       isOneOf(query.guids, name) &&
-      isOneOf(query.origins, originOf(name)) &&
       (!labels || labels(labelsOf(session, name))) &&
       matches(name),
   );
-  return ok(presentPage(found, { base, url, query }, (name) => presentUser(session.cache, name, base)));
+  return ok(presentPage(found, { base, url, query }, (name) => presentUser(session, name, base)));
 }
 
 /** @throws CFError 404 when the caller does not see the user */
@@ -86,7 +85,7 @@ const create = endpoint({
   summary: "Create a user's record",
   handler: async ({ session, body, base }) => {
     session.authorize({ verb: "create", on: User, ...records });
-    const name = body.guid ?? body.username ?? "";
+    const name = body.guid ?? toUserName(body.username ?? "", body.origin, session.usesUAA) ?? body.username ?? "";
     const taken = (): CFError =>
       unprocessable(
         body.guid
@@ -96,7 +95,7 @@ const create = endpoint({
     if (findUserRecord(session.cache, name) || listVisibleRoles(session).some((role) => role.user === name))
       throw taken();
     const record = await createRecord(session, name, body.metadata, taken);
-    return created(presentUser(session.cache, name, base, record));
+    return created(presentUser(session, name, base, record));
   },
 });
 
@@ -120,7 +119,7 @@ const update = endpoint({
       : await createRecord(session, name, body.metadata, () =>
           unprocessable("The user changes at this moment. Try again."),
         );
-    return ok(presentUser(session.cache, name, base, after));
+    return ok(presentUser(session, name, base, after));
   },
 });
 
@@ -183,7 +182,7 @@ export const userEndpoints: readonly Endpoint[] = [
     lists: [Space, Org, User],
     summary: "Get a user",
     handler: ({ session, params, base }) => {
-      return ok(presentUser(session.cache, visibleUser(session, params.guid), base));
+      return ok(presentUser(session, visibleUser(session, params.guid), base));
     },
   }),
 ];
