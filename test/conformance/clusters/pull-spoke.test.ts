@@ -17,7 +17,7 @@ import { LRP } from "../../../crds/lrp/lrp.ts";
 import { RouteBinding } from "../../../crds/route-binding/route-binding.ts";
 import { AGENT_ACCOUNT, clusterNamespace } from "../../../crds/work/names.ts";
 import { Work } from "../../../crds/work/work.ts";
-import { Deployment, Ingress, Namespace, Secret, ServiceAccount } from "../../../kube/api/builtin.ts";
+import { Deployment, Namespace, Secret, ServiceAccount } from "../../../kube/api/builtin.ts";
 import type { KubeClient, RequestRecord } from "../../../kube/client/client.ts";
 import { createClient } from "../../../kube/client/create-client.ts";
 import type { Operation } from "../../../platform/operations/operations.ts";
@@ -28,7 +28,16 @@ import { startControlPlane, type ControlPlane } from "../../cluster/control-plan
 import { apiAt, type Api as CFApi, type Named } from "../../e2e/support/api.ts";
 import { conditionOf } from "../../clusters/world.ts";
 import { eventually } from "../../eventually.ts";
-import { installClasses, installHub, makeApp, makeSpace, runHelm, tokenOfAccount } from "./real-clusters.ts";
+import {
+  installClasses,
+  installHub,
+  makeApp,
+  makeSpace,
+  mapRoute,
+  runHelm,
+  tokenOfAccount,
+  untilServed,
+} from "./real-clusters.ts";
 import { tellFacts } from "./spoke-facts.ts";
 
 const reason = whyNoControlPlane() ?? whyNoBinaries(["helm"]);
@@ -169,19 +178,8 @@ describe.skipIf(reason)("a spoke that its hub cannot call", () => {
   }, 150_000);
 
   test("serves the app's routes, and loses them", async () => {
-    const [domain] = (await cf.call<{ resources: Named[] }>("GET", "/v3/domains")).resources;
-    const { relationships } = await cf.call<{ relationships: { space: { data: Named } } }>(
-      "GET",
-      `/v3/apps/${app.guid}`,
-    );
-    const route = await cf.call("POST", "/v3/routes", {
-      host: "shop",
-      relationships: { space: relationships.space, domain: { data: { guid: domain?.guid } } },
-    });
-    await cf.call("POST", `/v3/routes/${route.guid}/destinations`, { destinations: [{ app: { guid: app.guid } }] });
-    const hosts = async (): Promise<unknown[]> =>
-      (await spoke.list(Ingress, { namespace: OWN })).items.flatMap(({ spec }) => spec?.rules?.map(({ host }) => host));
-    await eventually(async () => expect(await hosts()).toEqual(["shop.apps.example.org"]));
+    const route = await mapRoute(cf, app);
+    await untilServed(spoke, OWN);
     await cf.call("DELETE", `/v3/routes/${route.guid}`);
     await eventually(async () => expect((await spoke.list(RouteBinding, { namespace: OWN })).items).toEqual([]));
     await eventually(async () => expect(await worksOf(RouteBinding.kind)).toEqual([]));

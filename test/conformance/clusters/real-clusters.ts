@@ -5,7 +5,7 @@ import { BackendClass } from "../../../crds/backend-class/backend-class.ts";
 import { Domain } from "../../../crds/domain/domain.ts";
 import { SYSTEM_NAMESPACE } from "../../../crds/groups.ts";
 import { systemObject } from "../../../crds/settings-object.ts";
-import { ClusterRole, Role, RoleBinding, ServiceAccount } from "../../../kube/api/builtin.ts";
+import { ClusterRole, Ingress, Role, RoleBinding, ServiceAccount } from "../../../kube/api/builtin.ts";
 import type { ResourceRef } from "../../../kube/api/resource-ref.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
 import { applyObjects, installManifests, waitUntilServed } from "../../../platform/install.ts";
@@ -103,4 +103,24 @@ export async function makeApp(cf: CFApi, space: Named): Promise<Named> {
 export async function makeSpace(cf: CFApi): Promise<Named> {
   const org = await cf.call("POST", "/v3/organizations", { name: "acme" });
   return cf.call("POST", "/v3/spaces", { name: "dev", relationships: { organization: { data: { guid: org.guid } } } });
+}
+
+/** Gives the app the host shop of the platform's domain. */
+export async function mapRoute(cf: CFApi, app: Named): Promise<Named> {
+  const [domain] = (await cf.call<{ resources: Named[] }>("GET", "/v3/domains")).resources;
+  const { relationships } = await cf.call<{ relationships: { space: { data: Named } } }>("GET", `/v3/apps/${app.guid}`);
+  const route = await cf.call("POST", "/v3/routes", {
+    host: "shop",
+    relationships: { space: relationships.space, domain: { data: { guid: domain?.guid } } },
+  });
+  await cf.call("POST", `/v3/routes/${route.guid}/destinations`, { destinations: [{ app: { guid: app.guid } }] });
+  return route;
+}
+
+/** Waits for the Ingress of that host on the spoke. */
+export async function untilServed(spoke: KubeClient, namespace: string): Promise<void> {
+  await eventually(async () => {
+    const { items } = await spoke.list(Ingress, { namespace });
+    expect(items.flatMap(({ spec }) => spec?.rules?.map(({ host }) => host))).toEqual(["shop.apps.example.org"]);
+  });
 }

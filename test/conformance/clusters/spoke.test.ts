@@ -18,14 +18,7 @@ import { RouteBinding } from "../../../crds/route-binding/route-binding.ts";
 import { SPOKE_KINDS } from "../../../crds/spoke-manifests.ts";
 import { Task } from "../../../crds/task/task.ts";
 import { TaskRun } from "../../../crds/task-run/task-run.ts";
-import {
-  CustomResourceDefinition,
-  Deployment,
-  Ingress,
-  Namespace,
-  RoleBinding,
-  Secret,
-} from "../../../kube/api/builtin.ts";
+import { CustomResourceDefinition, Deployment, Namespace, RoleBinding, Secret } from "../../../kube/api/builtin.ts";
 import type { KubeObject } from "../../../kube/api/object.ts";
 import type { KubeClient, RequestRecord } from "../../../kube/client/client.ts";
 import { createClient } from "../../../kube/client/create-client.ts";
@@ -41,7 +34,16 @@ import { startLink, type Link } from "../../clusters/link.ts";
 import { eventually } from "../../eventually.ts";
 import { connect, type Api } from "../kubernetes/api.ts";
 import type { Attempt } from "../permissions/attempt.ts";
-import { installClasses, installHub, makeApp, makeSpace, runHelm, tokenOfAccount } from "./real-clusters.ts";
+import {
+  installClasses,
+  installHub,
+  makeApp,
+  makeSpace,
+  mapRoute,
+  runHelm,
+  tokenOfAccount,
+  untilServed,
+} from "./real-clusters.ts";
 import { cleanUpTests } from "./spoke-clean-up.ts";
 import { tellFacts } from "./spoke-facts.ts";
 import { leavingTests } from "./leaving.ts";
@@ -225,19 +227,8 @@ describe.skipIf(reason)("a spoke", () => {
   test("isolates the app by the settings of its own operator", () => networkTests(spoke, OWN), 60_000);
 
   test("serves the app's routes, by a RouteBinding and an Ingress of its own", async () => {
-    const [domain] = (await cf.call<{ resources: Named[] }>("GET", "/v3/domains")).resources;
-    const { relationships } = await cf.call<{ relationships: { space: { data: Named } } }>(
-      "GET",
-      `/v3/apps/${app.guid}`,
-    );
-    const route = await cf.call("POST", "/v3/routes", {
-      host: "shop",
-      relationships: { space: relationships.space, domain: { data: { guid: domain?.guid } } },
-    });
-    await cf.call("POST", `/v3/routes/${route.guid}/destinations`, { destinations: [{ app: { guid: app.guid } }] });
-    const hosts = async (): Promise<unknown[]> =>
-      (await spoke.list(Ingress, { namespace: OWN })).items.flatMap(({ spec }) => spec?.rules?.map(({ host }) => host));
-    await eventually(async () => expect(await hosts()).toEqual(["shop.apps.example.org"]));
+    const route = await mapRoute(cf, app);
+    await untilServed(spoke, OWN);
     await eventually(async () => {
       const [binding] = (await hub.list(RouteBinding, { namespace: OWN })).items;
       expect(binding?.status?.conditions).toContainEqual(
