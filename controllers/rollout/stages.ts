@@ -133,8 +133,8 @@ interface UnreadyStage {
 }
 
 /**
- * One that was ready, or was skipped, has the whole time again from the moment it was lost. One that is ready and lost again and again has the
- * soak and twice the time.
+ * A stage that was ready, or was skipped, has the whole time again from the moment it was lost. If it is ready and lost again and again, it has the soak and
+ * twice the time.
  */
 function judgeUnready(rollout: Rollout, { unready, number, rules }: UnreadyStage, now: Date): Gate {
   const { stage, stageTime, stageReadyTime, stageLostTime } = toState(rollout);

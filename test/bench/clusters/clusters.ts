@@ -1,6 +1,7 @@
 // The cost of many clusters: memory, connections, how soon a change reaches a cluster, and how one that does not answer delays the others.
 import { setTimeout as delay } from "node:timers/promises";
 import pLimit from "p-limit";
+import { localFacts } from "../../../controllers/placement-decision/clusters.ts";
 import { place } from "../../../controllers/placement-decision/plan.ts";
 import { LRP } from "../../../crds/lrp/lrp.ts";
 import { PlacementDecision } from "../../../crds/placement-decision/placement-decision.ts";
@@ -57,20 +58,8 @@ export async function measureClusters(): Promise<Figure[]> {
 
 /** The pure choice, of as many processes as the goal names. */
 function measurePlacement(): Figure[] {
-  const clusters = Array.from({ length: 100 }, (_, at) => ({
-    name: `sim-${at}`,
-    labels: { tier: "simulated" },
-    taints: [],
-    cordoned: false,
-    draining: false,
-    givenUp: false,
-    reachable: true,
-    silentSince: undefined,
-    weight: 100,
-    freeMemoryMB: undefined,
-    freePercent: undefined,
-    runners: new Map([["runner", "any"]]),
-  }));
+  const like = { ...localFacts([]), labels: { tier: "simulated" }, runners: new Map([["runner", "any"]]) };
+  const clusters = Array.from({ length: 100 }, (_, at) => ({ ...like, name: `sim-${at}` }));
   const placement = { clusters: { matchLabels: { tier: "simulated" } }, count: CLUSTERS_OF_APP, tolerations: [] };
   const started = performance.now();
   for (let at = 0; at < 10_000; at++)
